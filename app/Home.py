@@ -1,0 +1,23 @@
+"""The router: page settings, navigation, and the start of the library's import in the background."""
+
+import cached
+import streamlit as st
+from components import style
+
+st.set_page_config(
+    page_title="Learning to defer",
+    page_icon=":material/call_split:",
+    layout="wide",
+    initial_sidebar_state=340,
+)
+style.apply()
+
+page = st.navigation(
+    [
+        st.Page("app_pages/home.py", title="Home", icon=":material/home:", default=True),
+        st.Page("app_pages/live_lab.py", title="Live lab", icon=":material/science:", url_path="lab"),
+    ],
+    position="top",
+)
+page.run()
+cached.warm_up()

@@ -1,0 +1,221 @@
+"""Charts from tables: a function a chart, that takes a table and returns a Vega-Lite specification.
+
+The specification of a chart is built by Altair once and kept; a redraw only swaps the data beside it, so that the
+browser updates the marks in place.
+"""
+
+from functools import cache
+from typing import Any
+
+import altair as alt
+import pandas as pd
+from components.looks import ESTIMATORS, GREY, SYSTEMS, Look
+
+ABOVE_ONE = 1.1  # where, on a probability axis, the marks of estimates above 1 stand
+AXIS_END = 1.2
+COUNTS_FLOOR, COUNTS_HEIGHT = -0.34, 0.24  # where, on the axis of shares, the bars of counts stand
+TICKS = [0, 0.2, 0.4, 0.6, 0.8, 1]
+
+Spec = dict[str, Any]
+
+
+def reliability(table: pd.DataFrame, above_one: pd.DataFrame, estimator: str, *, is_bounded: bool) -> Spec:
+    """Share right against estimate, bin by bin, over bars of counts that share the axis.
+
+    table: of `calibration.reliability_table` with `cases` and `cases_right`, a seed. above_one: one row, or none, with
+    share_correct, cases and cases_right of the estimates above 1. is_bounded: no estimate can be above 1, so there
+    is no zone to mark.
+    """
+    highest = max([*table["cases"], *above_one["cases"], 1])
+    scale = COUNTS_HEIGHT / highest
+    bars = [
+        part.assign(bar=COUNTS_FLOOR + scale * part["cases"], bar_right=COUNTS_FLOOR + scale * part["cases_right"])
+        for part in (table, above_one)
+    ]
+    note = pd.DataFrame({"text": [f"cases a bin, highest {highest:,.0f}; dark: expert right"]})
+    return _with_data(_reliability_spec(estimator, is_bounded), bins=bars[0], above=bars[1], note=note)
+
+
+def risk(predicted: pd.DataFrame, true: pd.DataFrame, estimator: str, *, is_bounded: bool) -> Spec:
+    """Histogram of the predicted risk as bars, and of the true one as an outline.
+
+    Both tables: low, high, share (of the cases); a bin below 0 holds the cases with an estimate above 1.
+    """
+    return _with_data(_risk_spec(estimator, is_bounded), predicted=predicted, true=true)
+
+
+def coverage(curves: pd.DataFrame, points: pd.DataFrame, rules: pd.DataFrame, measure: str) -> Spec:
+    """Accuracy against the share that the machine keeps.
+
+    curves: line (of LINES), system, coverage, accuracy; points (operating points): system, coverage, accuracy;
+    rules (horizontal references): line, accuracy. measure: title of the accuracy axis.
+    """
+    systems = tuple(curves["system"].unique())
+    return _with_data(_coverage_spec(measure, systems), curves=curves, points=points, rules=rules)
+
+
+def truth(table: pd.DataFrame, estimator: str) -> Spec:
+    """The estimate against the true probability, a mark a case: columns true, estimate."""
+    return _with_data(_truth_spec(estimator), cases=table)
+
+
+def _with_data(spec: Spec, **tables: pd.DataFrame) -> Spec:
+    return {**spec, "datasets": {**spec.get("datasets", {}), **tables}}
+
+
+def _probability(title: str, *, labels: bool = True, end: float = AXIS_END) -> dict[str, Any]:
+    return {
+        "scale": alt.Scale(domain=[0, end], nice=False),
+        "axis": alt.Axis(values=TICKS, format="%" if labels else "", labels=labels, title=title, grid=True),
+    }
+
+
+def _tooltips(*fields: tuple[str, str, str]) -> list[alt.Tooltip]:
+    return [alt.Tooltip(field, type="quantitative", title=title, format=form) for field, title, form in fields]
+
+
+LINES = {"this system": [1, 0], "optimal deferral": [6, 3], "random deferral": [2, 3]}
+BIN_TOOLTIPS = (
+    ("low", "from", ".3f"),
+    ("high", "to", ".3f"),
+    ("mean_probability", "mean estimate", ".3f"),
+    ("share_correct", "share right", ".3f"),
+    ("cases", "cases, a seed", ",.1f"),
+)
+
+
+@cache
+def _reliability_spec(estimator: str, is_bounded: bool) -> Spec:
+    look = ESTIMATORS[estimator]
+    layers = [*_reliability_ground()[is_bounded:], *_reliability_marks(look), *_count_bars(look)]
+    return _spec(alt.layer(*layers).properties(height=320))
+
+
+def _reliability_ground() -> list[alt.Chart]:
+    zone = pd.DataFrame({"x": [1.0], "x2": [AXIS_END], "y": [0.0], "y2": [1.0]})
+    line = pd.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]})
+    x = alt.X("low:Q", **_probability("estimate of P(the expert is right)"))
+    return [
+        alt.Chart(zone).mark_rect(color=GREY, opacity=0.14).encode(x="x:Q", x2="x2:Q", y="y:Q", y2="y2:Q"),
+        alt.Chart(alt.NamedData("bins"))
+        .mark_rect(color=GREY, opacity=0.28)
+        .encode(x=x, x2="high:Q", y="band_low:Q", y2="band_high:Q"),
+        alt.Chart(line).mark_line(color=GREY, strokeWidth=1.2).encode(x="x:Q", y="y:Q"),
+    ]
+
+
+def _reliability_marks(look: Look) -> list[alt.Chart]:
+    bins = alt.Chart(alt.NamedData("bins")).transform_filter("datum.n > 0")
+    above = alt.Chart(alt.NamedData("above"))
+    x = alt.X("mean_probability:Q")
+    y = alt.Y(
+        "share_correct:Q",
+        scale=alt.Scale(domain=[COUNTS_FLOOR, 1], nice=False),
+        axis=alt.Axis(values=TICKS, format="%", title="share right"),
+    )
+    point = {"filled": True, "size": 62, "color": look.color, "shape": look.shape, "opacity": 1}
+    at_zone = alt.X(datum=ABOVE_ONE)
+    tooltip = _tooltips(("share_correct", "share right", ".3f"), ("cases", "cases above 1, a seed", ",.1f"))
+    return [
+        bins.mark_line(color=look.color, strokeDash=list(look.dash), strokeWidth=1.5, opacity=0.7).encode(x=x, y=y),
+        bins.mark_rule(color=look.color, strokeWidth=1.6).encode(x=x, y="interval_low:Q", y2="interval_high:Q"),
+        bins.mark_point(**point).encode(x=x, y=y, tooltip=_tooltips(*BIN_TOOLTIPS)),
+        above.mark_point(**point).encode(x=at_zone, y="share_correct:Q", tooltip=tooltip),
+        above.mark_text(dy=-12, color=GREY, fontSize=11, text="above 1").encode(x=at_zone, y="share_correct:Q"),
+    ]
+
+
+def _count_bars(look: Look) -> list[alt.Chart]:
+    bins, above, note = (alt.Chart(alt.NamedData(name)) for name in ("bins", "above", "note"))
+    zone = {"x": alt.XDatum(ABOVE_ONE - 0.04), "x2": alt.X2Datum(ABOVE_ONE + 0.04)}
+    whole, right = ({"color": look.color, "opacity": opacity} for opacity in (0.3, 0.9))
+    tooltip = _tooltips(*BIN_TOOLTIPS)
+    top = alt.Y("bar:Q")
+    return [
+        bins.mark_rect(**whole).encode(x="low:Q", x2="high:Q", y=top, y2=_floor(), tooltip=tooltip),
+        bins.mark_rect(**right).encode(x="low:Q", x2="high:Q", y="bar_right:Q", y2=_floor(), tooltip=tooltip),
+        above.mark_rect(**whole).encode(**zone, y=top, y2=_floor()),
+        above.mark_rect(**right).encode(**zone, y="bar_right:Q", y2=_floor()),
+        note.mark_text(align="left", baseline="top", color=GREY, fontSize=10.5, dx=2).encode(
+            x=alt.XDatum(0), y=alt.YDatum(-0.02), text="text:N"
+        ),
+    ]
+
+
+def _floor() -> alt.Y2Datum:
+    return alt.Y2Datum(COUNTS_FLOOR)
+
+
+@cache
+def _risk_spec(estimator: str, is_bounded: bool) -> Spec:
+    look = ESTIMATORS[estimator]
+    axis = alt.Axis(values=TICKS, format="%", title="risk = 1 - P(the expert is right)")
+    x = alt.X("low:Q", scale=alt.Scale(domain=[1 - AXIS_END, 1], nice=False), axis=axis)
+    y = alt.Y("share:Q", axis=alt.Axis(format="%", title="share of cases", tickCount=4))
+    tooltip = _tooltips(("low", "from", ".2f"), ("high", "to", ".2f"), ("share", "share of cases", ".1%"))
+    zone = alt.Chart(pd.DataFrame({"x": [1 - AXIS_END], "x2": [0.0]}))
+    predicted, true = alt.Chart(alt.NamedData("predicted")), alt.Chart(alt.NamedData("true"))
+    bars = {"x": x, "x2": "high:Q", "y": y, "y2": alt.Y2Datum(0), "tooltip": tooltip}
+    layers = [
+        zone.mark_rect(color=GREY, opacity=0.14).encode(x="x:Q", x2="x2:Q"),
+        predicted.mark_rect(color=look.color, opacity=0.75).encode(**bars),
+        true.mark_rect(filled=False, fillOpacity=0, stroke=GREY, strokeWidth=1.8).encode(**bars),
+    ]
+    return _spec(alt.layer(*layers[is_bounded:]).properties(height=180))
+
+
+@cache
+def _coverage_spec(measure: str, systems: tuple[str, ...]) -> Spec:
+    looks = [look for look in SYSTEMS.values() if look.title in systems]
+    names = [look.title for look in looks]
+    legend = {"title": None, "orient": "bottom"}
+    color = alt.Color(
+        "system:N", scale=alt.Scale(domain=names, range=[k.color for k in looks]), legend=alt.Legend(**legend)
+    )
+    shape = alt.Shape("system:N", scale=alt.Scale(domain=names, range=[k.shape for k in looks]))
+    dash = alt.StrokeDash(
+        "line:N",
+        scale=alt.Scale(domain=list(LINES), range=list(LINES.values())),
+        legend=alt.Legend(**legend, symbolStrokeColor=GREY),
+    )
+    axis = alt.Axis(format="%", title="coverage: share of cases that the machine keeps")
+    x = alt.X("coverage:Q", scale=alt.Scale(domain=[0, 1]), axis=axis)
+    y = alt.Y("accuracy:Q", scale=alt.Scale(zero=False), axis=alt.Axis(format="%", title=measure))
+    numbers = _tooltips(("coverage", "coverage", ".1%"), ("accuracy", measure, ".2%"))
+    tooltip = [alt.Tooltip("system:N"), *numbers]
+    curves, points, rules = (alt.Chart(alt.NamedData(name)) for name in ("curves", "points", "rules"))
+    text = {"color": GREY, "align": "right", "baseline": "bottom", "dx": -4, "fontSize": 11}
+    return _spec(
+        alt.layer(
+            rules.mark_rule(color=GREY, strokeDash=[1, 3], strokeWidth=1.5).encode(y=y),
+            rules.mark_text(**text).encode(x=alt.XDatum(1), y=y, text="line:N"),
+            curves.mark_line(strokeWidth=2).encode(x=x, y=y, color=color, strokeDash=dash, tooltip=tooltip),
+            points.mark_point(filled=True, size=150, opacity=1, stroke="white", strokeWidth=1.2).encode(
+                x=x, y=y, color=color, shape=shape, tooltip=tooltip
+            ),
+        ).properties(height=300)
+    )
+
+
+@cache
+def _truth_spec(estimator: str) -> Spec:
+    look = ESTIMATORS[estimator]
+    line = alt.Chart(pd.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]}))
+    cases = alt.Chart(alt.NamedData("cases"))
+    x = alt.X("true:Q", **_probability("true P(the expert is right | x)", end=1.0))
+    y = alt.Y("estimate:Q", **_probability("estimate"))
+    return _spec(
+        alt.layer(
+            line.mark_line(color=GREY).encode(x="x:Q", y="y:Q"),
+            cases.mark_point(filled=True, size=14, opacity=0.5, color=look.color, shape=look.shape).encode(
+                x=x, y=y, tooltip=_tooltips(("true", "true", ".3f"), ("estimate", "estimate", ".3f"))
+            ),
+        ).properties(height=230)
+    )
+
+
+def _spec(chart: alt.TopLevelMixin) -> Spec:
+    """The chart as a dict, with its own small tables inside and the named ones left to be filled."""
+    spec = chart.to_dict()
+    spec["config"] = {"legend": {"layout": {"bottom": {"direction": "vertical"}}}}
+    return spec

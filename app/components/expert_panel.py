@@ -1,0 +1,119 @@
+"""The simulated expert's controls: a preset, a slider a class, what a wrong answer looks like, the matrix."""
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+import streamlit as st
+
+from l2d_core.experts import PRESETS, WRONG_RULES, per_class
+
+OWN = "own"
+WRONG_TITLES = {"others": "Any other class, evenly", "all": "Any class, evenly (may be right by luck)"}
+
+
+def draw(dataset: str, class_names: Sequence[str], titles: Mapping[str, str]) -> tuple[tuple[float, ...], str]:
+    """Draw the controls; returns the accuracy a class, in 0..1, and the rule for wrong answers.
+
+    titles: what a class is called beside its slider, where that is not its name.
+    """
+    _draw_preset(dataset, class_names)
+    st.caption("How often the expert knows the answer, by true class:")
+    for name, default in zip(class_names, _percents(dataset_default(class_names), class_names, 0), strict=True):
+        st.slider(
+            titles.get(name, name),
+            0,
+            100,
+            default,
+            format="%d %%",
+            key=_key(dataset, name),
+            bind="query-params",
+        )
+    accuracy = tuple(st.session_state[_key(dataset, name)] / 100 for name in class_names)
+    wrong = st.selectbox(
+        "Where the expert does not know",
+        WRONG_RULES,
+        format_func=WRONG_TITLES.get,
+        key="wrong",
+        bind="query-params",
+        help="With the second choice a guess can hit the true class, as in the authors' code: 75 % of ten classes "
+        "is then right in 77.5 %.",
+    )
+    with st.expander("The expert as a matrix", icon=":material/grid_on:"):
+        _draw_matrix(accuracy, wrong, class_names)
+    return accuracy, wrong
+
+
+def dataset_default(class_names: Sequence[str]) -> str:
+    """The preset to start from: the dermatologist where the classes are hers, else the paper's 75/20."""
+    return "dermatologist" if PRESETS["dermatologist"].fits(class_names) else "half"
+
+
+def _draw_preset(dataset: str, class_names: Sequence[str]) -> None:
+    offered = [name for name, preset in PRESETS.items() if preset.fits(class_names)]
+    k_key = f"{dataset}_k"
+    current = _matching_preset(dataset, class_names, offered)
+    st.session_state[f"{dataset}_preset"] = current
+    st.selectbox(
+        "Expert",
+        [*offered, OWN],
+        format_func=lambda name: "Own setting" if name == OWN else PRESETS[name].title,
+        key=f"{dataset}_preset",
+        on_change=_take_preset,
+        args=(dataset, tuple(class_names)),
+    )
+    st.button(
+        "Reset the expert",
+        icon=":material/restart_alt:",
+        on_click=_set_accuracies,
+        args=(dataset, tuple(class_names), dataset_default(class_names)),
+        help="Back to this data set's first expert",
+    )
+    if current != OWN and PRESETS[current].takes_k:
+        st.slider(
+            "k: classes that the expert knows",
+            0,
+            len(class_names),
+            min(5, len(class_names)),
+            key=k_key,
+            on_change=_take_preset,
+            args=(dataset, tuple(class_names)),
+        )
+
+
+def _matching_preset(dataset: str, class_names: Sequence[str], offered: Sequence[str]) -> str:
+    """The preset that the sliders stand at; the one chosen last, if it is among several that fit; else OWN."""
+    start = _percents(dataset_default(class_names), class_names, 0)
+    now = [st.session_state.get(_key(dataset, name), default) for name, default in zip(class_names, start, strict=True)]
+    k = st.session_state.get(f"{dataset}_k", min(5, len(class_names)))
+    fitting = [name for name in offered if _percents(name, class_names, k) == now]
+    last = st.session_state.get(f"{dataset}_preset")
+    return last if last in fitting else next(iter(fitting), OWN)
+
+
+def _take_preset(dataset: str, class_names: Sequence[str]) -> None:
+    chosen = st.session_state[f"{dataset}_preset"]
+    if chosen != OWN:
+        _set_accuracies(dataset, class_names, chosen)
+
+
+def _set_accuracies(dataset: str, class_names: Sequence[str], preset: str) -> None:
+    k = st.session_state.get(f"{dataset}_k", min(5, len(class_names)))
+    for name, percent in zip(class_names, _percents(preset, class_names, k), strict=True):
+        st.session_state[_key(dataset, name)] = percent
+    st.session_state[f"{dataset}_preset"] = preset
+
+
+def _percents(preset: str, class_names: Sequence[str], k: int) -> list[int]:
+    return [round(100 * value) for value in PRESETS[preset].accuracy(class_names, k).tolist()]
+
+
+def _draw_matrix(accuracy: Sequence[float], wrong: str, class_names: Sequence[str]) -> None:
+    matrix = pd.DataFrame(
+        per_class(accuracy, wrong=wrong).numpy() * 100, index=list(class_names), columns=list(class_names)
+    )
+    st.caption("P(answer | true class) in percent: a row a true class, a column an answer.")
+    st.dataframe(matrix.style.format("{:.0f}"), height="content")
+
+
+def _key(dataset: str, class_name: str) -> str:
+    return f"{dataset}_{class_name}"

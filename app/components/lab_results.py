@@ -1,0 +1,192 @@
+"""What a fit of the live lab shows: key numbers, reliability, risk, accuracy against coverage, all measures."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from components import charts, numbers, section, summary
+from components.looks import ESTIMATORS, SYSTEMS
+
+from l2d_core import comparison
+from l2d_core.lab import LabFit
+from l2d_core.surrogates import SURROGATES
+
+STRATEGIES = {"equal_width": "Equal width", "equal_mass": "Equal mass"}
+CURVES = {
+    "system_accuracy": "system accuracy",
+    "machine_accuracy": "accuracy on kept cases",
+}
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What is known of each test case: P(the expert is right), (N,); given the case itself, or only its class."""
+
+    probability: np.ndarray
+    given: str
+
+
+def draw(fit: LabFit, truth: Truth) -> pd.DataFrame:
+    """Key numbers and charts; the bins are chosen here, since they change no training. Returns the summary."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        bins = st.slider("Bins", 5, 50, 15, key="bins", bind="query-params", width=260)
+        strategy = st.segmented_control(
+            "Kind of bins",
+            list(STRATEGIES),
+            default="equal_width",
+            required=True,
+            format_func=STRATEGIES.get,
+            key="bin_kind",
+            bind="query-params",
+            help="Equal width: the same range of estimates a bin. Equal mass: about the same number of cases a bin.",
+        )
+    table = comparison.summarise(fit.scores, bins=bins, strategy=strategy, true_probability=truth.probability)
+    summary.draw_key_numbers(table)
+    _draw_reliability(fit, bins, strategy, table)
+    _draw_risk(fit, truth, table)
+    _draw_coverage(fit, table)
+    return table
+
+
+def _draw_reliability(fit: LabFit, bins: int, strategy: str, table: pd.DataFrame) -> None:
+    pairs = comparison.estimators_of(list(fit.scores))
+    tables = {
+        estimator: comparison.reliability(fit.scores[surrogate], estimator, bins=bins, strategy=strategy)
+        for surrogate, estimator in pairs
+    }
+    above = {estimator: comparison.above_one(fit.scores[surrogate], estimator) for surrogate, estimator in pairs}
+    numbers_shown = section.header(
+        "When it says 70 %, is the expert right in 70 %?",
+        "Reliability: a mark a bin, with the 95 % Wilson interval of its share right. Marks on the diagonal are "
+        "calibrated; the grey band is where a calibrated estimator's marks fall 95 % of the time. Above the diagonal "
+        "the expert is better than the estimate says, below it worse.",
+        "reliability",
+        tables,
+    )
+    with st.container(key="charts-reliability"):
+        for (_, estimator), column in zip(pairs, st.columns(len(pairs)), strict=True):
+            with column:
+                st.markdown(section.name_of(estimator), unsafe_allow_html=True)
+                if numbers_shown:
+                    section.table(tables[estimator])
+                    continue
+                st.vega_lite_chart(
+                    charts.reliability(
+                        tables[estimator], above[estimator], estimator, is_bounded=_is_bounded(estimator)
+                    ),
+                    key=f"reliability-{estimator}",
+                    alt=_reliability_text(table, estimator, tables[estimator]),
+                )
+
+
+def _reliability_text(table: pd.DataFrame, estimator: str, bins: pd.DataFrame) -> str:
+    rows = table[table["estimator"] == estimator].set_index("measure", drop=False)
+    filled = bins[bins["n"] > 0]
+    outside = (filled["share_correct"] < filled["band_low"]) | (filled["share_correct"] > filled["band_high"])
+    return (
+        f"Reliability diagram of {ESTIMATORS[estimator].title}. ECE {numbers.cell(rows.loc['ece'])}. "
+        f"{int(outside.sum())} of {len(filled)} filled bins lie outside the band of a calibrated estimator; "
+        f"{int((filled['gap'] > 0).sum())} lie above the diagonal. "
+        f"Share of estimates above 1: {numbers.cell(rows.loc['above_one'])}."
+    )
+
+
+def _draw_risk(fit: LabFit, truth: Truth, table: pd.DataFrame) -> None:
+    pairs = comparison.estimators_of(list(fit.scores))
+    true = comparison.risk_histogram(1 - truth.probability)
+    tables = {}
+    for surrogate, estimator in pairs:
+        raw, _, _ = comparison.pooled_pairs(fit.scores[surrogate], estimator)
+        tables[estimator] = _risk_table(1 - raw)
+    numbers_shown = section.header(
+        "How much risk does it see in asking the expert?",
+        f"Risk is 1 - P(the expert is right). Bars: predicted. Grey outline: true, known {truth.given}. "
+        "Left of 0, shaded: cases with an estimate above 1, a negative risk.",
+        "risk",
+        {**{name: part.assign(true_share=true["share"]) for name, part in tables.items()}},
+    )
+    with st.container(key="charts-risk"):
+        for (_, estimator), column in zip(pairs, st.columns(len(pairs)), strict=True):
+            rows = table[table["estimator"] == estimator].set_index("measure", drop=False)
+            distance = f"distance to the truth {numbers.estimate(rows.loc['risk_distance'])}"
+            with column:
+                st.markdown(section.name_of(estimator), unsafe_allow_html=True)
+                st.caption(distance.capitalize())
+                if numbers_shown:
+                    section.table(tables[estimator].assign(true_share=true["share"]))
+                    continue
+                text = (
+                    f"Histogram of the risk predicted by {ESTIMATORS[estimator].title} and of the true risk; "
+                    f"Wasserstein {distance}. Share of cases with a predicted risk below 0.05: "
+                    f"{numbers.percent(float(tables[estimator]['share'][:2].sum()))}; true: "
+                    f"{numbers.percent(float(true['share'][0]))}."
+                )
+                spec = charts.risk(tables[estimator], true, estimator, is_bounded=_is_bounded(estimator))
+                st.vega_lite_chart(spec, key=f"risk-{estimator}", alt=text)
+
+
+def _risk_table(risk: np.ndarray) -> pd.DataFrame:
+    """The histogram with one more bin in front, for the risks below 0."""
+    below = pd.DataFrame({"low": [-0.15], "high": [-0.05], "share": [float((risk < 0).mean())]})
+    return pd.concat([below, comparison.risk_histogram(risk)], ignore_index=True)
+
+
+def _draw_coverage(fit: LabFit, table: pd.DataFrame) -> None:
+    curves = {name: comparison.coverage_curves(scores) for name, scores in fit.scores.items()}
+    numbers_shown = section.header(
+        "What does deferring buy?",
+        "The machine keeps the cases that it is surest of, compared with the expert. Large marks: the system's own "
+        "choice of what to defer. Optimal deferral knows which side is right; random deferral draws lots.",
+        "coverage",
+        curves,
+    )
+    rows = table.drop_duplicates(["surrogate", "measure"]).set_index(["surrogate", "measure"], drop=False)
+    with st.container(key="wide-charts-coverage"):
+        if numbers_shown:
+            for column, (name, curve) in zip(st.columns(len(curves)), curves.items(), strict=True):
+                with column:
+                    st.markdown(f"**{SYSTEMS[name].title}**")
+                    section.table(curve)
+            return
+        for column, (measure, title) in zip(st.columns(2), CURVES.items(), strict=True):
+            spec = charts.coverage(*_coverage_tables(curves, rows, measure), title)
+            with column:
+                st.vega_lite_chart(spec, key=f"coverage-{measure}", alt=_coverage_text(rows, title))
+
+
+def _coverage_tables(
+    curves: dict[str, pd.DataFrame], rows: pd.DataFrame, measure: str
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    lines, points = [], []
+    shown = {"this system": measure}
+    if measure == "system_accuracy":
+        shown |= {"optimal deferral": "optimal", "random deferral": "random"}
+    accuracy = "system" if measure == "system_accuracy" else "machine_on_kept"
+    for name, curve in curves.items():
+        for line, column in shown.items():
+            part = curve[["coverage", column]].rename(columns={column: "accuracy"}).dropna()
+            lines.append(part.assign(line=line, system=SYSTEMS[name].title))
+        if (value := rows.loc[(name, accuracy), "mean"]) is not None:
+            points.append((SYSTEMS[name].title, rows.loc[(name, "coverage"), "mean"], value))
+    machine = rows.xs("machine_alone", level="measure")["mean"].mean()
+    expert = rows.xs("expert_alone", level="measure")["mean"].mean()
+    rules = pd.DataFrame({"line": ["machine alone", "expert alone"], "accuracy": [machine, expert]})
+    points = pd.DataFrame(points, columns=["system", "coverage", "accuracy"]).astype({"accuracy": float})
+    return pd.concat(lines, ignore_index=True), points, rules
+
+
+def _coverage_text(rows: pd.DataFrame, title: str) -> str:
+    parts = [f"Lines of the {title} against coverage."]
+    for name in rows.index.unique(level="surrogate"):
+        cells = {measure: numbers.estimate(rows.loc[(name, measure)]) for measure in ("system", "coverage")}
+        parts.append(
+            f"{SYSTEMS[name].title}: {cells['system']} at its own coverage of {cells['coverage']}; "
+            f"machine alone {numbers.estimate(rows.loc[(name, 'machine_alone')])}, "
+            f"expert alone {numbers.estimate(rows.loc[(name, 'expert_alone')])}."
+        )
+    return " ".join(parts)
+
+
+def _is_bounded(estimator: str) -> bool:
+    return next(one.is_bounded[estimator] for one in SURROGATES.values() if estimator in one.estimators)

@@ -1,0 +1,146 @@
+"""The live lab's controls: the expert, the data, the head and the seeds, as one frozen, hashable value."""
+
+from dataclasses import dataclass, replace
+
+import streamlit as st
+from components import expert_panel
+
+from l2d_core.config import HEADS, HeadConfig
+from l2d_core.datasets import LAB_DATASETS, LabDataset
+
+MAX_SEED = 2**31 - 1
+HEAD_TITLES = {"linear": "Linear", "mlp": "Small MLP (one hidden layer)"}
+
+
+@dataclass(frozen=True)
+class LabSettings:
+    """All that decides a fit of the live lab. accuracy: the expert's, a class, in 0..1."""
+
+    dataset: str
+    accuracy: tuple[float, ...]
+    wrong: str
+    noise: float
+    random_labels: bool
+    train_size: int
+    head: HeadConfig
+    alpha: float
+    num_seeds: int
+    seed: int
+    with_asymmetric: bool
+
+    @property
+    def surrogates(self) -> tuple[str, ...]:
+        both = ("softmax", "one_vs_all")
+        return (*both, "asymmetric_softmax") if self.with_asymmetric else both
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        return tuple(range(self.seed, self.seed + self.num_seeds))
+
+
+def draw() -> LabSettings:
+    """Draw all controls into the current container, the expert first."""
+    names = list(LAB_DATASETS)
+    name = st.selectbox(
+        "Data set",
+        names,
+        format_func=lambda key: LAB_DATASETS[key].title,
+        key="data",
+        bind="query-params",
+        help="Heads are trained on fixed features of real images, on digits, or on points whose truth is known.",
+    )
+    dataset = LAB_DATASETS[name]
+    accuracy, wrong = expert_panel.draw(name, dataset.class_names, dataset.class_titles)
+    with st.expander("Data", icon=":material/database:"):
+        noise, random_labels, train_size = _draw_data(name, dataset)
+    with st.expander("Head and losses", icon=":material/tune:"):
+        head, alpha, with_asymmetric = _draw_head(name, dataset)
+    num_seeds, seed = _draw_seeds()
+    return LabSettings(
+        name, accuracy, wrong, noise, random_labels, train_size, head, alpha, num_seeds, seed, with_asymmetric
+    )
+
+
+def _draw_data(name: str, dataset: LabDataset) -> tuple[float, bool, int]:
+    noise = st.slider(
+        dataset.noise_name,
+        dataset.min_noise,
+        dataset.max_noise,
+        dataset.default_noise,
+        0.05,
+        key=f"{name}_noise",
+        bind="query-params",
+    )
+    sizes = [size for size in (100, 300, 1000, 3000) if size < dataset.num_train] + [dataset.num_train]
+    train_size = st.select_slider(
+        "Training cases",
+        sizes,
+        dataset.num_train,
+        format_func="{:,}".format,
+        key=f"{name}_size",
+        bind="query-params",
+        help="Drawn at random from the training part; the test part stays whole.",
+    )
+    random_labels = st.toggle(
+        "Random training labels",
+        key="random_labels",
+        bind="query-params",
+        help="The paper's 'random data': each training label is drawn uniformly over the classes, and the expert "
+        "answers by it. The test labels stay true.",
+    )
+    st.caption(f"Source: {dataset.source}.")
+    return noise, random_labels, train_size
+
+
+def _draw_head(name: str, dataset: LabDataset) -> tuple[HeadConfig, float, bool]:
+    default = dataset.head
+    kind = st.radio(
+        "Head",
+        HEADS,
+        HEADS.index(default.kind),
+        format_func=HEAD_TITLES.get,
+        key=f"{name}_head",
+        bind="query-params",
+    )
+    epochs = st.slider("Epochs", 1, 60, default.epochs, key=f"{name}_epochs", bind="query-params")
+    alpha = st.slider(
+        "alpha of softmax",
+        0.0,
+        1.0,
+        1.0,
+        0.05,
+        key="alpha",
+        bind="query-params",
+        help="Weight of the class term where the expert is right. Only 1 is consistent; the paper uses 1.",
+    )
+    with_asymmetric = st.toggle(
+        "Asymmetric softmax too",
+        key="asymmetric",
+        bind="query-params",
+        help="A fourth estimate, from the bounded softmax of Cao and others (2023).",
+    )
+    return replace(default, kind=kind, epochs=epochs), alpha, with_asymmetric
+
+
+def _draw_seeds() -> tuple[int, int]:
+    num_seeds = st.slider(
+        "Seeds",
+        1,
+        16,
+        8,
+        key="seeds",
+        bind="query-params",
+        help="How many times both losses are trained, each with its own expert answers, first weights and batches. "
+        "Numbers are means with a 95 % interval over the seeds. The split is that of the first seed.",
+    )
+    st.session_state.setdefault("seed", 0)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        seed = st.number_input("First seed", 0, MAX_SEED, key="seed", bind="query-params")
+        st.button("Shuffle", icon=":material/casino:", on_click=_shuffle, help="Take another seed at random")
+    return num_seeds, int(seed)
+
+
+def _shuffle() -> None:
+    import random
+
+    st.session_state["seed"] = random.SystemRandom().randrange(10_000)

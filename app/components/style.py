@@ -1,0 +1,31 @@
+"""The one style sheet: what Streamlit's theme cannot say, in colours taken from the theme."""
+
+import streamlit as st
+
+_SHEET = """
+<style>
+.block-container, [data-testid="stMainBlockContainer"] {padding-top: 4.2rem; padding-bottom: 3rem; max-width: 1500px;}
+[data-testid="stMainBlockContainer"] h1 {font-size: 1.75rem; padding: 0;}
+[data-testid="stMainBlockContainer"] h3 {font-size: 1.25rem; padding: .6rem 0 .1rem;}
+[data-testid="stSidebarUserContent"] {padding-bottom: 2rem;}
+[data-testid="stSidebarUserContent"] [data-testid="stVerticalBlock"] {gap: .55rem;}
+/* Rows of charts wrap where the room is narrow, with the side bar open too. */
+[class*="st-key-charts"] [data-testid="stHorizontalBlock"] {flex-wrap: wrap;}
+[class*="st-key-charts"] [data-testid="stColumn"] {flex: 1 1 270px; min-width: 270px;}
+[class*="st-key-wide-charts"] [data-testid="stColumn"] {flex: 1 1 360px; min-width: 360px;}
+.kpis {display: grid; grid-template-columns: repeat(auto-fit, minmax(148px, 1fr)); gap: .6rem; margin: .1rem 0;}
+.kpi {border: 1px solid rgba(128,136,146,.35); border-left: 5px solid var(--look, rgba(128,136,146,.6));
+  border-radius: .4rem; padding: .4rem .65rem .45rem;}
+.kpi .name {font-size: .82rem; opacity: .85; line-height: 1.2;}
+.kpi .value {font-size: 1.5rem; font-weight: 600; line-height: 1.35; white-space: nowrap;}
+.kpi .value small {font-size: .85rem; font-weight: 400; opacity: .85;}
+.kpi .note {font-size: .76rem; opacity: .8; line-height: 1.25;}
+.mark {display: inline-block; width: .75em; height: .75em; margin-right: .4em; vertical-align: -.05em;}
+@media (max-width: 640px) {[class*="st-key-wide-charts"] [data-testid="stColumn"] {min-width: 100%;}}
+</style>
+"""
+
+
+def apply() -> None:
+    """Put the style sheet into the page."""
+    st.html(_SHEET)

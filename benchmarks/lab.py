@@ -1,0 +1,199 @@
+"""How fast the live lab's engine is, and whether its comparison comes out as it should, at the page's own settings.
+
+For each data set: wall and processor time of a fit (the page's first expert, head, epochs and 8 seeds, softmax and
+one-vs-all), of each table that the page makes of it, and the numbers that are compared, with 95 % intervals over
+the seeds.
+
+    python benchmarks/lab.py [--repeats 7]
+
+Prints tables in Markdown; exits 1 where a target of the project, all on HAM10000, is missed.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from report import Targets, machine, markdown_table, quantile
+
+from l2d_core import comparison, evaluation, lab
+from l2d_core.datasets import LAB_DATASETS, LabDataset
+from l2d_core.deferral import defer_by_argmax
+from l2d_core.experts import PRESETS, per_class
+from l2d_core.intervals import mean_and_interval
+from l2d_core.lab import LabFit
+
+TARGET_DATASET = "ham10000"
+MAX_FIT_SECONDS = 0.7
+MAX_ECE_ONE_VS_ALL = 0.06
+MIN_ECE_ODDS = 0.10
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Wall times of several calls in seconds, and the processor time of a call, the mean over them."""
+
+    seconds: tuple[float, ...]
+    cpu_seconds: float
+
+    @property
+    def median(self) -> float:
+        return quantile(self.seconds, 0.5)
+
+
+def timed(call: Callable[[], object], repeats: int) -> Timing:
+    """Time `call`, after one that warms up."""
+    call()
+    seconds, cpu = [], time.process_time()
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        seconds.append(time.perf_counter() - start)
+    return Timing(tuple(seconds), (time.process_time() - cpu) / repeats)
+
+
+@dataclass(frozen=True)
+class Result:
+    """All that is measured of one data set."""
+
+    fit: Timing
+    tables: dict[str, Timing]
+    summary: pd.DataFrame
+    advantage: tuple[float | None, float | None]
+
+
+def first_accuracy(dataset: LabDataset) -> list[float]:
+    """The accuracies that the page starts from: the dermatologist where the classes are hers, else 75/20."""
+    preset = PRESETS["dermatologist" if PRESETS["dermatologist"].fits(dataset.class_names) else "half"]
+    return [round(value, 2) for value in preset.accuracy(dataset.class_names, 0).tolist()]
+
+
+def measure(name: str, repeats: int) -> Result:
+    """Fit and compare one data set, as the page does when it is opened."""
+    dataset = LAB_DATASETS[name]
+    splits = dataset.load(0, dataset.default_noise)
+    confusion = per_class(first_accuracy(dataset))
+    latest: list[LabFit] = []
+
+    def fit() -> None:
+        made = lab.fit(
+            splits.train,
+            splits.test,
+            confusion,
+            seeds=range(8),
+            config=dataset.head,
+            on_progress=lambda _share: True,
+        )
+        latest[:] = [made]
+
+    timing = timed(fit, repeats)
+    truth = confusion.diagonal()[splits.test.labels].numpy()
+    tables = {title: timed(make, repeats) for title, make in table_makers(latest[0], truth).items()}
+    tables["loading the data"] = timed(lambda: dataset.load(0, dataset.default_noise), repeats)
+    summary = comparison.summarise(latest[0].scores, true_probability=truth)
+    return Result(timing, tables, summary, system_advantage(latest[0]))
+
+
+def table_makers(fit: LabFit, truth: np.ndarray) -> dict[str, Callable[[], object]]:
+    """What the page computes of a fit before it draws, each over all surrogates and estimators."""
+    scores, pairs = fit.scores, comparison.estimators_of(list(fit.scores))
+    return {
+        "summarise": lambda: comparison.summarise(scores, true_probability=truth),
+        "reliability, 3 estimators": lambda: [comparison.reliability(scores[s], e) for s, e in pairs],
+        "above one, 3 estimators": lambda: [comparison.above_one(scores[s], e) for s, e in pairs],
+        "risk, 3 estimators": lambda: [
+            comparison.risk_histogram(1 - comparison.pooled_pairs(scores[s], e)[0]) for s, e in pairs
+        ],
+        "coverage curves, 2 systems": lambda: [comparison.coverage_curves(one) for one in scores.values()],
+    }
+
+
+def system_advantage(fit: LabFit) -> tuple[float | None, float | None]:
+    """How much more accurate the one-vs-all system is than the softmax one, seed by seed: mean and half width."""
+    systems = {
+        name: [evaluation.accuracies(one, defer_by_argmax(one.logits))["system"].value for one in seeds]
+        for name, seeds in fit.scores.items()
+    }
+    return mean_and_interval(np.subtract(systems["one_vs_all"], systems["softmax"]))
+
+
+def value_of(summary: pd.DataFrame, estimator: str, measured: str) -> float:
+    """The mean over seeds of one measure."""
+    return float(_row_of(summary, estimator, measured)["mean"])
+
+
+def _row_of(summary: pd.DataFrame, estimator: str, measured: str) -> pd.Series:
+    return summary[(summary["estimator"] == estimator) & (summary["measure"] == measured)].iloc[0]
+
+
+def _percent(mean: float, half_width: float | None) -> str:
+    return f"{100 * mean:.1f}" + ("" if half_width is None else f" ± {100 * half_width:.1f}")
+
+
+def _fit_row(name: str, result: Result) -> list[object]:
+    cells = [
+        _percent(row["mean"], row["half_width"])
+        for estimator, measured in (
+            ("odds", "ece"),
+            ("proxy", "ece"),
+            ("sigmoid", "ece"),
+            ("odds", "system"),
+            ("sigmoid", "system"),
+        )
+        for row in [_row_of(result.summary, estimator, measured)]
+    ]
+    times = [f"{value:.2f}" for value in (result.fit.median, max(result.fit.seconds), result.fit.cpu_seconds)]
+    return [LAB_DATASETS[name].title, LAB_DATASETS[name].head.kind, *times, *cells, _percent(*result.advantage)]
+
+
+def _check_targets(result: Result) -> None:
+    targets, summary = Targets(), result.summary
+    one_vs_all, odds = (value_of(summary, estimator, "ece") for estimator in ("sigmoid", "odds"))
+    targets.check(
+        result.fit.median < MAX_FIT_SECONDS, f"fit {result.fit.median:.2f} s (median), under {MAX_FIT_SECONDS} s"
+    )
+    targets.check(
+        one_vs_all < MAX_ECE_ONE_VS_ALL, f"ECE of one-vs-all {one_vs_all:.1%}, under {MAX_ECE_ONE_VS_ALL:.0%}"
+    )
+    targets.check(odds > MIN_ECE_ODDS, f"ECE of the softmax odds {odds:.1%}, over {MIN_ECE_ODDS:.0%}")
+    systems = [value_of(summary, estimator, "system") for estimator in ("sigmoid", "odds")]
+    what = f"system accuracy of one-vs-all {systems[0]:.2%}, not below softmax's {systems[1]:.2%}"
+    targets.check(systems[0] >= systems[1], what)
+    targets.exit()
+
+
+def main() -> None:
+    """Measure every data set of the lab, print the tables, and check the targets."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=7)
+    repeats = parser.parse_args().repeats
+    print(machine("torch", "numpy", "pandas"), flush=True)
+    results = {name: measure(name, repeats) for name in LAB_DATASETS}
+
+    print(
+        f"\nA fit: 20 epochs, 8 seeds, 2 surrogates; median, maximum and processor time of {repeats} fits in seconds;"
+    )
+    print("ECE (15 bins of equal width) and system accuracies in percent\n")
+    header = ["data", "head", "fit", "max", "CPU", "ECE odds", "ECE proxy", "ECE one-vs-all"]
+    header += ["system softmax", "system one-vs-all", "difference"]
+    print(markdown_table(header, [_fit_row(name, result) for name, result in results.items()]))
+    print("\nThe tables of a fit: median wall time (processor time) in milliseconds\n")
+    titles = list(results[TARGET_DATASET].tables)
+    rows = [
+        [
+            title,
+            *(
+                f"{1000 * one.median:.0f} ({1000 * one.cpu_seconds:.0f})"
+                for one in (r.tables[title] for r in results.values())
+            ),
+        ]
+        for title in titles
+    ]
+    print(markdown_table(["table", *(LAB_DATASETS[name].title for name in results)], rows))
+    _check_targets(results[TARGET_DATASET])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""Learning to defer: a classifier that may hand a case to an expert, with calibrated estimates of the expert.
+
+Notation: N cases, K classes, J experts; logits (N, K+J), K class scores and then one deferral score an expert;
+labels (N,); answers (N, J), -1 = not asked; expert_probability (N, J), an estimate of P(expert is right | x);
+deferred (N,); coverage, the share that the machine keeps; risk = 1 - expert_probability. Fractions everywhere.
+
+The names below are imported when they are first used, so that `import l2d_core` is quick.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_HOME_OF = {
+    "DeferralData": "data",
+    "Scores": "data",
+    "Splits": "data",
+    "split_by_group": "data",
+    "HeadConfig": "config",
+    "SURROGATES": "surrogates",
+    "Surrogate": "surrogates",
+    "LAB_DATASETS": "datasets",
+    "PRESETS": "experts",
+    "per_class": "experts",
+    "right_on": "experts",
+    "sample_answers": "experts",
+    "defer_by_argmax": "deferral",
+    "defer_by_budget": "deferral",
+    "reliability_table": "calibration",
+    "calibration_error": "calibration",
+    "smooth_calibration_error": "smooth_calibration",
+    "accuracies": "evaluation",
+    "coverage_curve": "evaluation",
+    "budget_curve": "evaluation",
+    "expert_probability": "evaluation",
+    "risk_distance": "evaluation",
+    "summarise": "comparison",
+    "fit": "lab",
+}
+
+__all__ = list(_HOME_OF)
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'l2d_core' has no attribute {name!r}")
+    return getattr(import_module(f"l2d_core.{_HOME_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME_OF])

@@ -1,0 +1,44 @@
+"""Checks at the door: each names the argument, the rule and the first offender."""
+
+from collections.abc import Collection
+
+import numpy as np
+
+
+def require_shape(name: str, array: np.ndarray, expected: tuple[int | None, ...]) -> None:
+    """Raise ValueError unless `array` has the shape `expected`; None allows any length on that axis."""
+    fits = array.ndim == len(expected) and all(
+        want is None or have == want for have, want in zip(array.shape, expected, strict=True)
+    )
+    if not fits:
+        wanted = "(" + ", ".join("any" if size is None else str(size) for size in expected) + ")"
+        raise ValueError(f"{name} must have shape {wanted}, got {tuple(array.shape)}")
+
+
+def require_range(name: str, array: np.ndarray, low: float, high: float, ids: Collection | None = None) -> None:
+    """Raise ValueError at the first value that is NaN or outside [low, high]; `ids` names its row."""
+    bad = ~((array >= low) & (array <= high))
+    if bad.any():
+        raise ValueError(f"{name} must lie in {low:g}..{high:g}, got {_first(array, bad, ids)}")
+
+
+def require_finite(name: str, array: np.ndarray, ids: Collection | None = None) -> None:
+    """Raise ValueError at the first NaN or infinity; `ids` names its row."""
+    bad = ~np.isfinite(array)
+    if bad.any():
+        raise ValueError(f"{name} must be finite, got {_first(array, bad, ids)}")
+
+
+def require_known(name: str, value: str, known: Collection[str]) -> None:
+    """Raise ValueError unless `value` is one of `known`, which the message lists."""
+    if value not in known:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}; got {value!r}")
+
+
+def _first(array: np.ndarray, bad: np.ndarray, ids: Collection | None) -> str:
+    """The first bad value, and the row that it stands in where there are rows."""
+    if array.ndim == 0:
+        return repr(array.item())
+    where = tuple(int(axis[0]) for axis in np.nonzero(bad))
+    name_of_row = "" if ids is None else f" ({list(ids)[where[0]]})"
+    return f"{array[where].item()!r} at row {where[0]}{name_of_row}"

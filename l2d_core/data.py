@@ -1,0 +1,263 @@
+"""What passes between the parts: cases with answers, their splits, and the scores of a trained system."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from l2d_core.checks import require_finite, require_range, require_shape
+
+SCORES_VERSION = 1
+MAX_SCORES_BYTES = 2 * 1024**3
+
+Texts = Sequence[str] | np.ndarray
+
+
+@dataclass(frozen=True)
+class DeferralData:
+    """N cases with their true classes and what J experts said of each.
+
+    inputs (N, ...) float; labels (N,) in 0..K-1; answers (N, J) in 0..K-1, or -1 where an expert was not asked;
+    ids (N,) text; class_names K; expert_names J. Raises ValueError that names the argument and the row.
+    """
+
+    inputs: Tensor
+    labels: Tensor
+    answers: Tensor
+    ids: Texts
+    class_names: tuple[str, ...]
+    expert_names: tuple[str, ...] = ("expert",)
+
+    def __post_init__(self) -> None:
+        _check_cases(
+            len(self.inputs),
+            self.labels.numpy(),
+            self.answers.numpy(),
+            self.ids,
+            self.class_names,
+            self.expert_names,
+        )
+        if not torch.isfinite(self.inputs).all():
+            require_finite("inputs", self.inputs.reshape(len(self.inputs), -1).numpy(), self.ids)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def expert_correct(self) -> Tensor:
+        """(N, J) bool: the expert was asked and named the true class."""
+        return self.answers == self.labels[:, None]
+
+    @classmethod
+    def unasked(cls, inputs: Tensor, labels: Tensor, ids: Texts, class_names: Sequence[str]) -> "DeferralData":
+        """Cases of which the one expert has not been asked yet: every answer is -1."""
+        return cls(inputs, labels, torch.full((len(labels), 1), -1), ids, tuple(class_names))
+
+    def subset(self, rows: np.ndarray) -> "DeferralData":
+        """The cases at `rows`, in that order."""
+        index = torch.as_tensor(rows, dtype=torch.int64)
+        ids = np.asarray(self.ids)[index.numpy()]
+        return replace(self, inputs=self.inputs[index], labels=self.labels[index], answers=self.answers[index], ids=ids)
+
+    def sample(self, size: int, *, generator: np.random.Generator) -> "DeferralData":
+        """`size` cases drawn without replacement, all of them where there are fewer."""
+        if size < 1:
+            raise ValueError(f"size must be at least 1, got {size}")
+        rows = generator.permutation(len(self))[:size]
+        return self.subset(np.sort(rows))
+
+
+@dataclass(frozen=True)
+class Splits:
+    """The three parts of a data set; no group (lesion, say) is in two of them."""
+
+    train: DeferralData
+    validation: DeferralData
+    test: DeferralData
+
+
+@dataclass(frozen=True)
+class Scores:
+    """All that evaluation needs: raw logits of a system on N cases, the labels, and what the experts said.
+
+    logits (N, K+J) float: K class scores, then one deferral score an expert; labels (N,) in 0..K-1;
+    answers (N, J) in 0..K-1 or -1 (not asked); ids (N,); surrogate: a name in `SURROGATES`.
+    """
+
+    logits: np.ndarray
+    labels: np.ndarray
+    answers: np.ndarray
+    ids: np.ndarray
+    class_names: tuple[str, ...]
+    expert_names: tuple[str, ...]
+    surrogate: str
+
+    def __post_init__(self) -> None:
+        width = len(self.class_names) + len(self.expert_names)
+        require_shape("logits", self.logits, (None, width))
+        _check_cases(len(self.logits), self.labels, self.answers, self.ids, self.class_names, self.expert_names)
+        require_finite("logits", self.logits, self.ids)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        logits: np.ndarray,
+        labels: np.ndarray,
+        answers: np.ndarray,
+        *,
+        surrogate: str,
+        ids: Texts | None = None,
+        class_names: Sequence[str] | None = None,
+        expert_names: Sequence[str] | None = None,
+    ) -> "Scores":
+        """Scores from plain arrays: one expert's answers may be (N,); missing names and ids are numbered."""
+        logits, labels, answers = np.asarray(logits), np.asarray(labels), np.asarray(answers)
+        if answers.ndim == 1:
+            answers = answers[:, None]
+        require_shape("logits", logits, (None, None))
+        require_shape("answers", answers, (None, None))
+        num_experts = answers.shape[1]
+        num_classes = logits.shape[1] - num_experts
+        if num_classes < 1:
+            raise ValueError(f"logits must have K+J columns, got {logits.shape[1]} for {num_experts} experts")
+        return cls(
+            logits=logits,
+            labels=labels,
+            answers=answers,
+            ids=np.asarray([str(i) for i in (range(len(logits)) if ids is None else ids)]),
+            class_names=tuple(class_names or (f"class {k}" for k in range(num_classes))),
+            expert_names=tuple(expert_names or _number_experts(num_experts)),
+            surrogate=surrogate,
+        )
+
+    @property
+    def num_classes(self) -> int:
+        return len(self.class_names)
+
+    @property
+    def num_experts(self) -> int:
+        return len(self.expert_names)
+
+    @property
+    def expert_correct(self) -> np.ndarray:
+        """(N, J) bool: the expert was asked and named the true class."""
+        return self.answers == self.labels[:, None]
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write an .npz without pickled objects; the file appears whole or not at all."""
+        arrays = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
+        save_arrays(path, {"format_version": np.asarray(SCORES_VERSION), **arrays})
+
+    @classmethod
+    def load(cls, source: str | os.PathLike | BinaryIO) -> "Scores":
+        """Read what `save` wrote. ValueError says what is missing or wrong; pickled objects are refused."""
+        arrays = load_arrays(source, MAX_SCORES_BYTES)
+        wanted = [field.name for field in fields(cls)]
+        missing = [name for name in ["format_version", *wanted] if name not in arrays]
+        if missing:
+            raise ValueError(f"the scores file lacks {', '.join(missing)}; it holds {', '.join(arrays) or 'nothing'}")
+        version = arrays["format_version"]
+        if version.shape != () or version != SCORES_VERSION:
+            raise ValueError(f"the scores file has format {version!s}; this version reads {SCORES_VERSION}")
+        for name in ("class_names", "expert_names"):
+            require_shape(name, arrays[name], (None,))
+        return cls(
+            **{name: arrays[name] for name in ("logits", "labels", "answers", "ids")},
+            class_names=tuple(arrays["class_names"].astype(str).tolist()),
+            expert_names=tuple(arrays["expert_names"].astype(str).tolist()),
+            surrogate=str(arrays["surrogate"]),
+        )
+
+
+def save_arrays(path: str | os.PathLike, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write an .npz of plain arrays; the same arrays give the same bytes. The file appears whole or not at all."""
+    path = Path(path)
+    temporary = path.with_name(path.name + ".part")
+    with temporary.open("wb") as file:
+        np.savez_compressed(file, **_without_objects(arrays))  # pyright: ignore[reportArgumentType]
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def _without_objects(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    for name, array in arrays.items():
+        if array.dtype.hasobject:
+            raise ValueError(f"{name} must be a plain array, got {array.dtype}: it could only be stored as a pickle")
+    return dict(arrays)
+
+
+def load_arrays(source: str | os.PathLike | BinaryIO, max_bytes: int) -> dict[str, np.ndarray]:
+    """The arrays of an .npz file, by name. No pickle; ValueError names the file where it is not such a file.
+
+    max_bytes bounds the unpacked size, read from the archive's own index before anything is unpacked.
+    """
+    name = getattr(source, "name", source) if not isinstance(source, str | os.PathLike) else source
+    try:
+        with np.load(source, allow_pickle=False) as archive:
+            unpacked = sum(member.file_size for member in archive.zip.infolist())
+            if unpacked > max_bytes:
+                raise ValueError(f"it unpacks to {unpacked:,} bytes, more than the {max_bytes:,} allowed")
+            return {key: archive[key] for key in archive.files}
+    except FileNotFoundError:
+        raise
+    except Exception as problem:
+        raise ValueError(f"{name} is not a readable .npz file of plain arrays: {problem}") from problem
+
+
+def split_by_group(
+    groups: Sequence | np.ndarray, labels: np.ndarray, fractions: Sequence[float], *, generator: np.random.Generator
+) -> list[np.ndarray]:
+    """Cut N cases into parts so that no group is in two of them, each class in about the given shares.
+
+    groups (N,) any values; labels (N,); fractions of the groups, summing to 1. A group's class is that of its
+    first case. Returns sorted index arrays, one a fraction. Deterministic given the generator's state, and the
+    order of the rows does not matter to which groups go together.
+    """
+    groups, labels = np.asarray(groups), np.asarray(labels)
+    require_shape("labels", labels, (len(groups),))
+    if len(groups) == 0:
+        raise ValueError("groups must hold at least one case, got 0")
+    if abs(sum(fractions) - 1) > 1e-9 or min(fractions) < 0:
+        raise ValueError(f"fractions must be at least 0 and sum to 1, got {list(fractions)}")
+    _, first, group_of_case = np.unique(groups, return_index=True, return_inverse=True)
+    part_of_group = np.empty(len(first), dtype=np.int64)
+    for label in np.unique(labels[first]):
+        members = generator.permutation(np.flatnonzero(labels[first] == label))
+        cuts = np.round(np.cumsum(fractions)[:-1] * len(members)).astype(int)
+        for part, chunk in enumerate(np.split(members, cuts)):
+            part_of_group[chunk] = part
+    part_of_case = part_of_group[group_of_case]
+    return [np.flatnonzero(part_of_case == part) for part in range(len(fractions))]
+
+
+def _number_experts(num_experts: int) -> tuple[str, ...]:
+    return ("expert",) if num_experts == 1 else tuple(f"expert {j + 1}" for j in range(num_experts))
+
+
+def _check_cases(
+    num_cases: int,
+    labels: np.ndarray,
+    answers: np.ndarray,
+    ids: Texts,
+    class_names: tuple[str, ...],
+    expert_names: tuple[str, ...],
+) -> None:
+    if num_cases == 0:
+        raise ValueError("there must be at least one case, got 0")
+    require_shape("labels", labels, (num_cases,))
+    require_shape("answers", answers, (num_cases, len(expert_names)))
+    if len(ids) != num_cases:
+        raise ValueError(f"ids must name each of the {num_cases} cases, got {len(ids)}")
+    for name, values, low in (("labels", labels, 0), ("answers", answers, -1)):
+        if not np.issubdtype(values.dtype, np.integer):
+            raise ValueError(f"{name} must be whole numbers, got {values.dtype}")
+        require_range(name, values, low, len(class_names) - 1, ids)

@@ -1,0 +1,15 @@
+"""The data sets, one file each, and those that the live lab offers, in the order in which it shows them."""
+
+from l2d_core.datasets.digits import DIGITS
+from l2d_core.datasets.feature_banks import CIFAR10, HAM10000
+from l2d_core.datasets.gaussians import GAUSSIANS
+from l2d_core.datasets.lab_dataset import LabDataset
+
+LAB_DATASETS: dict[str, LabDataset] = {
+    "ham10000": HAM10000,
+    "cifar10": CIFAR10,
+    "digits": DIGITS,
+    "gaussians": GAUSSIANS,
+}
+
+__all__ = ["LAB_DATASETS", "LabDataset"]

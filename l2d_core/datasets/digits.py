@@ -1,0 +1,50 @@
+"""scikit-learn's handwritten digits: 1,797 images of 8x8 pixels, with noise on the pixels if wanted."""
+
+import numpy as np
+import torch
+
+from l2d_core.config import HeadConfig
+from l2d_core.data import DeferralData, Splits, split_by_group
+from l2d_core.datasets.lab_dataset import LabDataset
+from l2d_core.seeds import numpy_generator
+
+CLASS_NAMES = tuple(str(digit) for digit in range(10))
+FRACTIONS = (0.6, 0.2, 0.2)
+
+
+def load(seed: int = 0, noise: float = 0.0) -> Splits:
+    """60/20/20 of the digits, stratified; inputs (N, 64), pixels from -0.5 to 0.5 plus Gaussian noise.
+
+    noise: standard deviation, in units of the range from white to black; at least 0. Noise and split depend on the
+    seed alone. Source: Alpaydin and Kaynak 1998, doi 10.24432/C50P49, as in scikit-learn.
+    """
+    from sklearn.datasets import load_digits
+
+    if not 0 <= noise < float("inf"):
+        raise ValueError(f"noise must be at least 0 and finite, got {noise}")
+    pixels, labels = (np.asarray(part) for part in load_digits(return_X_y=True))
+    inputs = pixels / 16 - 0.5
+    inputs = inputs + noise * numpy_generator(seed, "noise").standard_normal(inputs.shape)
+    ids = np.asarray([f"digit {row}" for row in range(len(labels))])
+    whole = DeferralData.unasked(
+        torch.as_tensor(inputs, dtype=torch.float32),
+        torch.as_tensor(labels, dtype=torch.int64),
+        ids,
+        CLASS_NAMES,
+    )
+    parts = split_by_group(ids, labels, FRACTIONS, generator=numpy_generator(seed, "split"))
+    return Splits(*(whole.subset(part) for part in parts))
+
+
+DIGITS = LabDataset(
+    title="Handwritten digits",
+    class_names=CLASS_NAMES,
+    load=load,
+    num_train=1078,
+    noise_name="Pixel noise (standard deviation, 1 = white to black)",
+    max_noise=1.5,
+    default_noise=0.5,
+    source="Optical Recognition of Handwritten Digits (Alpaydin and Kaynak 1998, doi 10.24432/C50P49, CC BY 4.0), "
+    "the 1,797 images that come with scikit-learn",
+    head=HeadConfig(kind="mlp", batch_size=64),
+)

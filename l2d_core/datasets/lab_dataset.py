@@ -1,0 +1,39 @@
+"""What the live lab needs to know of a data set: how to load it, what its noise means, what is known of the truth."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from l2d_core.config import HeadConfig
+from l2d_core.data import Splits
+
+
+@dataclass(frozen=True)
+class LabDataset:
+    """A data set small enough to train a head on in a second.
+
+    load: (seed, noise) -> Splits with inputs (N, D) and no expert answers yet; the seed decides the split and the
+    noise. noise_name says what `noise` is, with its unit; it runs from `min_noise` to `max_noise`.
+    num_train: how many training cases `load` gives. head: the settings that suit it.
+    source: where the data come from, and the licence.
+    class_probability: (inputs (N, D), noise) -> (N, K), the true P(y|x), where it is known.
+    plane: () -> (G, 2), a square grid over the plane of the inputs, row by row, where they lie in one.
+    class_titles: a class name that is an abbreviation -> in full.
+    is_medical: pages must say that it is no diagnosis.
+    """
+
+    title: str
+    class_names: tuple[str, ...]
+    load: Callable[[int, float], Splits]
+    num_train: int
+    noise_name: str
+    max_noise: float
+    default_noise: float
+    source: str
+    head: HeadConfig = field(default_factory=HeadConfig)
+    min_noise: float = 0.0
+    class_probability: Callable[[np.ndarray, float], np.ndarray] | None = None
+    plane: Callable[[], np.ndarray] | None = None
+    class_titles: Mapping[str, str] = field(default_factory=dict)
+    is_medical: bool = False

@@ -1,0 +1,282 @@
+"""How well a system of machine and expert does: who is right, on which cases, and at which coverage.
+
+A deferred case goes to the expert of the highest score, `deferral.best_expert`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Bool, Float64
+from scipy import integrate, stats
+
+from l2d_core.arrays import ArrayLike, as_flags, as_floats
+from l2d_core.checks import require_known, require_range
+from l2d_core.data import Scores
+from l2d_core.deferral import best_expert, deferral_order, num_within_budget
+from l2d_core.surrogates import SURROGATES
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of n cases, in 0..1; None where n is 0."""
+
+    value: float | None
+    n: int
+
+    @classmethod
+    def of(cls, flags: np.ndarray) -> "Share":
+        """The share of True among flags (n,)."""
+        return cls(float(flags.mean()) if len(flags) else None, len(flags))
+
+
+def expert_probability(scores: Scores, estimator: str | None = None) -> Float64[np.ndarray, "N J"]:
+    """The estimates of P(an expert is right given x), raw: above 1 where the estimator is unbounded.
+
+    estimator: a name in the surrogate's `estimators`, by default the first. Returns (N, J).
+    ValueError on an unknown surrogate or estimator.
+    """
+    require_known("surrogate", scores.surrogate, SURROGATES)
+    estimators = SURROGATES[scores.surrogate].estimators
+    name = next(iter(estimators)) if estimator is None else estimator
+    require_known("estimator", name, estimators)
+    return estimators[name](_logits(scores), scores.num_experts).numpy()
+
+
+def clip_probability(probability: ArrayLike) -> np.ndarray:
+    """The estimates with all above 1 set to 1, as calibration wants them; `share_above_one` says how many.
+
+    probability (N,) or (N, J), at least 0; returns the same shape. ValueError on NaN or a value below 0.
+    """
+    probability = np.asarray(probability, dtype=np.float64)
+    require_range("probability", probability, 0, np.inf)
+    return np.minimum(probability, 1)
+
+
+def share_above_one(probability: ArrayLike, deferred: ArrayLike) -> dict[str, Share]:
+    """Which share of the estimates is above 1: of "all" cases, and of the "deferred" ones.
+
+    probability (N,), raw estimates for one expert; deferred (N,) bool. ValueError on NaN, shape or type.
+    """
+    above = as_floats("probability", probability) > 1
+    return {"all": Share.of(above), "deferred": Share.of(above[as_flags("deferred", deferred, len(above))])}
+
+
+def expert_pairs(
+    scores: Scores, estimator: str | None = None, expert: int = 0
+) -> tuple[Float64[np.ndarray, " M"], Bool[np.ndarray, " M"]]:
+    """What `calibration` takes, for one expert: its probability, clipped, and whether it was right.
+
+    Only the M cases in which it was asked. ValueError on an unknown surrogate, estimator or expert.
+    """
+    if not 0 <= expert < scores.num_experts:
+        raise ValueError(f"expert must lie in 0..{scores.num_experts - 1}, got {expert!r}")
+    asked = scores.answers[:, expert] >= 0
+    probability = expert_probability(scores, estimator)[asked, expert]
+    return clip_probability(probability), scores.expert_correct[asked, expert]
+
+
+def classifier_pairs(scores: Scores) -> tuple[Float64[np.ndarray, " N"], Bool[np.ndarray, " N"]]:
+    """What `calibration` takes, for the machine: its confidence, and whether it was right.
+
+    The confidence is the top class's probability, in all N cases, deferred or not.
+    ValueError on an unknown surrogate.
+    """
+    require_known("surrogate", scores.surrogate, SURROGATES)
+    probability = SURROGATES[scores.surrogate].class_probability(_logits(scores), scores.num_experts).numpy()
+    return clip_probability(probability.max(axis=1)), _machine_correct(scores)
+
+
+def accuracies(scores: Scores, deferred: ArrayLike) -> dict[str, Share]:
+    """Who is right how often, each with the number of cases that it is a share of.
+
+    system: all cases, the deferred ones answered by the expert, the others by the machine;
+    machine_on_kept, expert_on_deferred: each on its own cases; machine_alone: all cases; expert_alone: all
+    cases in which the expert was asked; coverage: the share that the machine keeps.
+
+    deferred (N,) bool. ValueError on a wrong shape or type, or on a deferred case without an answer.
+    """
+    deferred = as_flags("deferred", deferred, len(scores))
+    machine = _machine_correct(scores)
+    expert, asked = _expert_correct(scores, needed=deferred)
+    return {
+        "system": Share.of(np.where(deferred, expert, machine)),
+        "machine_on_kept": Share.of(machine[~deferred]),
+        "expert_on_deferred": Share.of(expert[deferred]),
+        "machine_alone": Share.of(machine),
+        "expert_alone": Share.of(expert[asked]),
+        "coverage": Share.of(~deferred),
+    }
+
+
+def coverage_curve(scores: Scores, margin: ArrayLike) -> pd.DataFrame:
+    """Accuracy against coverage, over all cases, from all deferred to none; the largest margin is kept last.
+
+    One row for each threshold that changes who decides: the cases with margin >= threshold are deferred, so
+    that equal margins stay together. The last threshold is the next number above the largest margin. Columns:
+    coverage, threshold, n_kept, system_accuracy, machine_accuracy (on the kept), expert_accuracy (on the
+    deferred); the last two are NaN where they would be over 0 cases.
+
+    margin (N,), larger = defer sooner. ValueError on NaN, a wrong shape, or where an answer is missing.
+    """
+    margin = as_floats("margin", margin, (len(scores),))
+    order = deferral_order(margin)[::-1]
+    ascending = margin[order]
+    starts = np.flatnonzero(np.append(True, ascending[1:] > ascending[:-1]))
+    threshold = np.append(ascending[starts], np.nextafter(ascending[-1], np.inf))
+    n_kept = np.append(starts, len(margin))
+    expert, _ = _expert_correct(scores, needed=np.ones(len(margin), dtype=bool))
+    table = _accuracy_table(_machine_correct(scores)[order], expert[order], n_kept)
+    table.insert(1, "threshold", threshold)
+    return table
+
+
+def budget_curve(scores: Scores, margin: ArrayLike, budgets: ArrayLike, *, forced: bool) -> pd.DataFrame:
+    """Accuracy against the budget: one row a budget, decided as by `deferral.defer_by_budget`.
+
+    Columns: budget, coverage, n_kept, system_accuracy, machine_accuracy (on the kept), expert_accuracy (on
+    the deferred); the last two are NaN where they would be over 0 cases.
+
+    margin (N,); budgets (B,) in 0..1, in any order. ValueError on NaN, a wrong shape, a budget out of range,
+    or a case without an expert's answer that the largest budget defers.
+    """
+    margin = as_floats("margin", margin, (len(scores),))
+    budgets = as_floats("budgets", budgets)
+    most = len(margin) if forced else np.count_nonzero(margin > 0)
+    n_deferred = np.array([min(num_within_budget(b, len(margin)), most) for b in budgets], dtype=np.int64)
+    order = deferral_order(margin)
+    needed = np.zeros(len(margin), dtype=bool)
+    needed[order[: n_deferred.max(initial=0)]] = True
+    expert, _ = _expert_correct(scores, needed=needed)
+    kept_first = order[::-1]
+    table = _accuracy_table(_machine_correct(scores)[kept_first], expert[kept_first], len(margin) - n_deferred)
+    table.insert(0, "budget", budgets)
+    return table
+
+
+def optimal_curve(scores: Scores) -> pd.DataFrame:
+    """The best system accuracy at each coverage, by a rule that knows which side is right.
+
+    It keeps first what only the machine gets right, then what both or neither do, then what only the expert
+    does. Columns coverage, system_accuracy; straight lines between the rows.
+    ValueError where an answer is missing.
+    """
+    expert, _ = _expert_correct(scores, needed=np.ones(len(scores), dtype=bool))
+    machine = _machine_correct(scores)
+    n, only_machine, only_expert = len(scores), (machine & ~expert).sum(), (expert & ~machine).sum()
+    n_kept = np.unique([0, only_machine, n - only_expert, n])
+    gained = np.minimum(n_kept, only_machine)
+    lost = np.maximum(n_kept - (n - only_expert), 0)
+    return pd.DataFrame({"coverage": n_kept / n, "system_accuracy": (expert.sum() + gained - lost) / n})
+
+
+def random_curve(scores: Scores) -> pd.DataFrame:
+    """The expected system accuracy at each coverage, where chance picks who decides.
+
+    A straight line from the expert alone to the machine alone. Columns coverage, system_accuracy; two rows.
+    ValueError where an answer is missing.
+    """
+    expert, _ = _expert_correct(scores, needed=np.ones(len(scores), dtype=bool))
+    accuracy = [expert.mean(), _machine_correct(scores).mean()]
+    return pd.DataFrame({"coverage": [0.0, 1.0], "system_accuracy": accuracy})
+
+
+def curve_at(curve: pd.DataFrame, coverages: ArrayLike) -> pd.DataFrame:
+    """A curve read at given coverages, so that curves of several seeds can be averaged.
+
+    Between two rows the numbers of right and of kept cases run in straight lines: that is what splitting the
+    cases between them at random gives on average. Columns: coverage, and those of system_accuracy,
+    machine_accuracy and expert_accuracy that the curve has; NaN where they would be over 0 cases.
+
+    curve: from `coverage_curve`, `optimal_curve` or `random_curve`; coverages (M,) in 0..1.
+    ValueError on a curve that does not run from coverage 0 to 1, or a coverage out of range.
+    """
+    coverages = as_floats("coverages", coverages)
+    require_range("coverages", coverages, 0, 1)
+    known = _coverage_axis(curve)
+    # Each accuracy is a number of right cases over a number of cases; as shares of N both are straight lines.
+    denominators = {
+        "system_accuracy": (np.ones_like(known), np.ones_like(coverages)),
+        "machine_accuracy": (known, coverages),
+        "expert_accuracy": (1 - known, 1 - coverages),
+    }
+    table = {"coverage": coverages}
+    for column, (weight, wanted) in denominators.items():
+        if column in curve:
+            right = np.nan_to_num(curve[column].to_numpy(np.float64)) * weight
+            table[column] = _ratio(np.interp(coverages, known, right), wanted)
+    return pd.DataFrame(table)
+
+
+def area_under_curve(curve: pd.DataFrame) -> float:
+    """The area under system accuracy against coverage (AC-AUC): the mean system accuracy over all coverages.
+
+    By trapezoids, which is exact under `curve_at`'s rule. curve: as there; ValueError on others.
+    """
+    return float(integrate.trapezoid(curve["system_accuracy"].to_numpy(np.float64), _coverage_axis(curve)))
+
+
+def risk_distance(predicted_risk: ArrayLike, true_risk: ArrayLike) -> float:
+    """How far the distribution of the predicted risk lies from that of the true one: Wasserstein-1, in 0..1.
+
+    The integral over t of |P(predicted <= t) - P(true <= t)|. Risk is 1 - expert_probability, clipped first.
+
+    predicted_risk (N,) and true_risk (M,), in 0..1; ValueError on no cases, NaN, or a value outside.
+    """
+    risks = {"predicted_risk": predicted_risk, "true_risk": true_risk}
+    for name, risk in risks.items():
+        risks[name] = as_floats(name, risk)
+        if len(risks[name]) == 0:
+            raise ValueError(f"{name} must hold at least one case, got 0")
+        require_range(name, risks[name], 0, 1)
+    return float(stats.wasserstein_distance(risks["predicted_risk"], risks["true_risk"]))
+
+
+def _logits(scores: Scores) -> torch.Tensor:
+    return torch.from_numpy(np.array(scores.logits, dtype=np.float64))
+
+
+def _machine_correct(scores: Scores) -> Bool[np.ndarray, " N"]:
+    return scores.logits[:, : scores.num_classes].argmax(axis=1) == scores.labels
+
+
+def _expert_correct(scores: Scores, needed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Whether the expert that a deferred case goes to is right, and whether it was asked; (N,) bool each."""
+    expert = best_expert(scores.logits, scores.num_experts)
+    answers = scores.answers[np.arange(len(scores)), expert]
+    missing = needed & (answers < 0)
+    if missing.any():
+        row = int(missing.argmax())
+        raise ValueError(
+            f"answers must hold what {scores.expert_names[expert[row]]!r} said in every deferred case, "
+            f"got -1 (not asked) at row {row} ({scores.ids[row]})"
+        )
+    return answers == scores.labels, answers >= 0
+
+
+def _accuracy_table(machine: np.ndarray, expert: np.ndarray, n_kept: np.ndarray) -> pd.DataFrame:
+    """The accuracies where the machine keeps the first n_kept of the cases (N,)."""
+    n = len(machine)
+    machine_right = np.append(0, np.cumsum(machine))[n_kept]
+    expert_right = expert.sum() - np.append(0, np.cumsum(expert))[n_kept]
+    return pd.DataFrame(
+        {
+            "coverage": n_kept / n,
+            "n_kept": n_kept,
+            "system_accuracy": (machine_right + expert_right) / n,
+            "machine_accuracy": _ratio(machine_right, n_kept),
+            "expert_accuracy": _ratio(expert_right, n - n_kept),
+        }
+    )
+
+
+def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
+
+
+def _coverage_axis(curve: pd.DataFrame) -> np.ndarray:
+    coverage = curve["coverage"].to_numpy(np.float64)
+    if coverage[0] != 0 or coverage[-1] != 1 or (np.diff(coverage) <= 0).any():
+        raise ValueError("the curve's coverage must rise from 0 to 1; a budget curve cannot be read by coverage")
+    return coverage

