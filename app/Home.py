@@ -6,7 +6,7 @@ from components import style
 
 st.set_page_config(
     page_title="Learning to defer",
-    page_icon=":material/call_split:",
+    page_icon="🔀",
     layout="wide",
     initial_sidebar_state=340,
 )

@@ -12,7 +12,7 @@ from pathlib import Path
 def quantile(values: Sequence[float], share: float) -> float:
     """The smallest value that at least `share` of the values do not exceed: no interpolation, so 1 is the maximum."""
     ordered = sorted(values)
-    rank = max(1, -(-int(round(share * 1000)) * len(ordered) // 1000))
+    rank = max(1, -(-round(share * 1000) * len(ordered) // 1000))
     return ordered[rank - 1]
 
 

@@ -1,4 +1,4 @@
-"""The least page that is like the lab: one slider, one small chart of what it says. The floor of what Streamlit costs."""
+"""The least page that is like the lab: one slider, one small chart: the floor of what Streamlit costs."""
 
 import streamlit as st
 

@@ -17,6 +17,7 @@ from l2d_core.datasets import LAB_DATASETS
 from l2d_core.experts import expert_correct_probability, per_class
 from l2d_core.seeds import numpy_generator
 
+CLASS_TRUTH_NOTE = " An estimate sees the image, not the class: even the best one is less spread out than this truth."
 DIAGNOSIS_NOTE = "A research demonstration on published images: not for diagnosis, and no advice on any lesion."
 
 
@@ -45,7 +46,8 @@ def truth_of(settings: LabSettings, splits: Splits) -> Truth:
     confusion = per_class(settings.accuracy, wrong=settings.wrong)
     known = LAB_DATASETS[settings.dataset].class_probability
     if known is None:
-        return Truth(confusion.diagonal()[splits.test.labels].numpy(), "from the class of each case")
+        truth = confusion.diagonal()[splits.test.labels].numpy()
+        return Truth(truth, "from the true class of each case", CLASS_TRUTH_NOTE)
     class_probability = torch.from_numpy(known(splits.test.inputs.numpy(), settings.noise))
     truth = expert_correct_probability(confusion, class_probability).numpy()
     return Truth(np.asarray(truth), "in closed form for each point")
@@ -70,9 +72,10 @@ try:
 except (OSError, ValueError) as problem:
     status.error(str(problem))
     st.stop()
+num_train = min(settings.train_size, len(splits.train))
 status.caption(
-    f"Trained {settings.num_seeds} x {len(settings.surrogates)} heads on {settings.train_size:,} cases in "
-    f"{seconds:.2f} s; scored on {len(splits.test):,} test cases."
+    f"Trained {settings.num_seeds} x {len(settings.surrogates)} heads on {num_train:,} cases in {seconds:.2f} s; "
+    f"scored on {len(splits.test):,} test cases."
 )
 truth = truth_of(settings, splits)
 table = lab_results.draw(fit, truth)

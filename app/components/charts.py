@@ -184,17 +184,22 @@ def _coverage_spec(measure: str, systems: tuple[str, ...]) -> Spec:
     numbers = _tooltips(("coverage", "coverage", ".1%"), ("accuracy", measure, ".2%"))
     tooltip = [alt.Tooltip("system:N"), *numbers]
     curves, points, rules = (alt.Chart(alt.NamedData(name)) for name in ("curves", "points", "rules"))
-    text = {"color": GREY, "align": "right", "baseline": "bottom", "dx": -4, "fontSize": 11}
     return _spec(
         alt.layer(
             rules.mark_rule(color=GREY, strokeDash=[1, 3], strokeWidth=1.5).encode(y=y),
-            rules.mark_text(**text).encode(x=alt.XDatum(1), y=y, text="line:N"),
+            _rule_name(rules, "machine alone", align="right", dx=-4).encode(x=alt.XDatum(1), y=y),
+            _rule_name(rules, "expert alone", align="left", dx=4).encode(x=alt.XDatum(0), y=y),
             curves.mark_line(strokeWidth=2).encode(x=x, y=y, color=color, strokeDash=dash, tooltip=tooltip),
             points.mark_point(filled=True, size=150, opacity=1, stroke="white", strokeWidth=1.2).encode(
                 x=x, y=y, color=color, shape=shape, tooltip=tooltip
             ),
         ).properties(height=300)
     )
+
+
+def _rule_name(rules: alt.Chart, line: str, **place: str | int) -> alt.Chart:
+    text = rules.transform_filter(f"datum.line == '{line}'")
+    return text.mark_text(color=GREY, baseline="bottom", fontSize=11, text=line, **place)
 
 
 @cache

@@ -17,7 +17,7 @@ def draw(dataset: str, class_names: Sequence[str], titles: Mapping[str, str]) ->
     titles: what a class is called beside its slider, where that is not its name.
     """
     _draw_preset(dataset, class_names)
-    st.caption("How often the expert knows the answer, by true class:")
+    st.caption("How often it knows the answer, by true class:")
     for name, default in zip(class_names, _percents(dataset_default(class_names), class_names, 0), strict=True):
         st.slider(
             titles.get(name, name),

@@ -21,10 +21,14 @@ CURVES = {
 
 @dataclass(frozen=True)
 class Truth:
-    """What is known of each test case: P(the expert is right), (N,); given the case itself, or only its class."""
+    """What is known of each test case: P(the expert is right), (N,); given the case itself, or only its class.
+
+    given: by what it is known; note: a sentence for the reader, with a space in front.
+    """
 
     probability: np.ndarray
     given: str
+    note: str = ""
 
 
 def draw(fit: LabFit, truth: Truth) -> pd.DataFrame:
@@ -102,7 +106,7 @@ def _draw_risk(fit: LabFit, truth: Truth, table: pd.DataFrame) -> None:
     numbers_shown = section.header(
         "How much risk does it see in asking the expert?",
         f"Risk is 1 - P(the expert is right). Bars: predicted. Grey outline: true, known {truth.given}. "
-        "Left of 0, shaded: cases with an estimate above 1, a negative risk.",
+        "Left of 0, shaded: cases with an estimate above 1, a negative risk." + truth.note,
         "risk",
         {**{name: part.assign(true_share=true["share"]) for name, part in tables.items()}},
     )

@@ -44,9 +44,37 @@ def name_of(estimator: str) -> str:
     return f'<span class="mark" style="background: {look.color}"></span>**{look.title}**'
 
 
+# What the columns of the tables behind the charts are called on a page; columns that are not here are only in the CSV.
+COLUMNS = {
+    "low": "from",
+    "high": "to",
+    "cases": "cases",
+    "mean_probability": "estimate",
+    "share_correct": "right",
+    "gap": "gap",
+    "interval_low": "right from",
+    "interval_high": "right to",
+    "band_low": "band from",
+    "band_high": "band to",
+    "share": "predicted",
+    "true_share": "true",
+    "coverage": "coverage",
+    "system_accuracy": "system",
+    "machine_accuracy": "machine, kept",
+    "optimal": "optimal",
+    "random": "random",
+    "true": "true",
+    "estimate": "estimate",
+    "x1": "x1",
+    "x2": "x2",
+    "share_of_seeds": "deferred",
+}
+
+
 def table(frame: pd.DataFrame) -> None:
-    """A table of numbers, with three digits."""
-    st.dataframe(frame.round(4), hide_index=True, height=300)
+    """A table of numbers with the columns of COLUMNS, three digits each; the number of cases is that of one seed."""
+    shown = frame[[name for name in COLUMNS if name in frame]]
+    st.dataframe(shown.round(3).rename(columns=COLUMNS), hide_index=True, height=300)
 
 
 def to_csv(tables: dict[str, pd.DataFrame]) -> str:
