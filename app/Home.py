@@ -1,7 +1,8 @@
 """The router: page settings, navigation, and the start of the library's import in the background."""
 
-import cached
 import streamlit as st
+
+import cached
 from components import style
 
 st.set_page_config(

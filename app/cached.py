@@ -4,6 +4,7 @@ import threading
 from contextlib import suppress
 
 import streamlit as st
+
 from fits import FitBoard
 
 FITS_KEPT = 24

@@ -1,6 +1,7 @@
 """Home: what learning to defer is, in four sentences and one picture, and where to go."""
 
 import streamlit as st
+
 from components import diagram
 
 PAPER = "https://proceedings.mlr.press/v162/verma22c.html"

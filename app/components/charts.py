@@ -9,6 +9,7 @@ from typing import Any
 
 import altair as alt
 import pandas as pd
+
 from components.looks import ESTIMATORS, GREY, SYSTEMS, Look
 
 ABOVE_ONE = 1.1  # where, on a probability axis, the marks of estimates above 1 stand

@@ -38,8 +38,10 @@ def draw(dataset: str, class_names: Sequence[str], titles: Mapping[str, str]) ->
         help="With the second choice a guess can hit the true class, as in the authors' code: 75 % of ten classes "
         "is then right in 77.5 %.",
     )
-    with st.expander("The expert as a matrix", icon=":material/grid_on:"):
-        _draw_matrix(accuracy, wrong, class_names)
+    matrix = st.expander("The expert as a matrix", icon=":material/grid_on:", on_change="rerun")
+    if matrix.open:
+        with matrix:
+            _draw_matrix(accuracy, wrong, class_names)
     return accuracy, wrong
 
 

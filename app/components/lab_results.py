@@ -1,38 +1,30 @@
 """What a fit of the live lab shows: key numbers, reliability, risk, accuracy against coverage, all measures."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 import streamlit as st
-from components import charts, numbers, section, summary
-from components.looks import ESTIMATORS, SYSTEMS
 
+from components import charts, numbers, plane, section, summary
+from components.looks import ESTIMATORS, SYSTEMS
 from l2d_core import comparison
 from l2d_core.lab import LabFit
 from l2d_core.surrogates import SURROGATES
+from lab_experiment import LabResult, Truth
 
 STRATEGIES = {"equal_width": "Equal width", "equal_mass": "Equal mass"}
+CLASS_TRUTH = (
+    "only by the class of each case; an estimate sees the image, not the class, so even the best one is less spread out"
+)
 CURVES = {
     "system_accuracy": "system accuracy",
     "machine_accuracy": "accuracy on kept cases",
 }
 
 
-@dataclass(frozen=True)
-class Truth:
-    """What is known of each test case: P(the expert is right), (N,); given the case itself, or only its class.
-
-    given: by what it is known; note: a sentence for the reader, with a space in front.
-    """
-
-    probability: np.ndarray
-    given: str
-    note: str = ""
-
-
-def draw(fit: LabFit, truth: Truth) -> pd.DataFrame:
-    """Key numbers and charts; the bins are chosen here, since they change no training. Returns the summary."""
+@st.fragment
+def draw(result: LabResult) -> None:
+    """Key numbers, charts and the table of all; what is chosen here changes no training, and reruns nothing else."""
+    fit, truth = result.fit, result.truth
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         bins = st.slider("Bins", 5, 50, 15, key="bins", bind="query-params", width=260)
         strategy = st.segmented_control(
@@ -49,8 +41,11 @@ def draw(fit: LabFit, truth: Truth) -> pd.DataFrame:
     summary.draw_key_numbers(table)
     _draw_reliability(fit, bins, strategy, table)
     _draw_risk(fit, truth, table)
-    _draw_coverage(fit, table)
-    return table
+    _draw_coverage(result.curves, table)
+    if truth.points is not None:
+        plane.draw(result)
+    st.subheader("All numbers", anchor=False)
+    summary.draw_table(table)
 
 
 def _draw_reliability(fit: LabFit, bins: int, strategy: str, table: pd.DataFrame) -> None:
@@ -105,10 +100,10 @@ def _draw_risk(fit: LabFit, truth: Truth, table: pd.DataFrame) -> None:
         tables[estimator] = _risk_table(1 - raw)
     numbers_shown = section.header(
         "How much risk does it see in asking the expert?",
-        f"Risk is 1 - P(the expert is right). Bars: predicted. Grey outline: true, known {truth.given}. "
-        "Left of 0, shaded: cases with an estimate above 1, a negative risk." + truth.note,
+        "Risk is 1 - P(the expert is right). Bars: predicted. Left of 0, shaded: estimates above 1, a negative risk. "
+        f"Grey outline: true, known {'for each point' if truth.given_case else CLASS_TRUTH}.",
         "risk",
-        {**{name: part.assign(true_share=true["share"]) for name, part in tables.items()}},
+        {name: part.assign(true_share=true["share"]) for name, part in tables.items()},
     )
     with st.container(key="charts-risk"):
         for (_, estimator), column in zip(pairs, st.columns(len(pairs)), strict=True):
@@ -136,8 +131,7 @@ def _risk_table(risk: np.ndarray) -> pd.DataFrame:
     return pd.concat([below, comparison.risk_histogram(risk)], ignore_index=True)
 
 
-def _draw_coverage(fit: LabFit, table: pd.DataFrame) -> None:
-    curves = {name: comparison.coverage_curves(scores) for name, scores in fit.scores.items()}
+def _draw_coverage(curves: dict[str, pd.DataFrame], table: pd.DataFrame) -> None:
     numbers_shown = section.header(
         "What does deferring buy?",
         "The machine keeps the cases that it is surest of, compared with the expert. Large marks: the system's own "

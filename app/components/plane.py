@@ -5,34 +5,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import streamlit as st
+
 from components import charts, section
 from components.looks import ESTIMATORS, GREY, SYSTEMS
-
 from l2d_core import comparison, evaluation
 from l2d_core.data import DeferralData
 from l2d_core.deferral import defer_by_argmax
 from l2d_core.lab import LabFit
+from lab_experiment import LabResult
 
 CASES_SHOWN = 400
 SYMBOLS = ("circle", "square", "diamond", "cross", "x", "triangle-up", "star")
 
 
-def draw(
-    fit: LabFit,
-    test: DeferralData,
-    true_probability: np.ndarray,
-    points: np.ndarray,
-    class_probability: np.ndarray,
-    expert_probability: np.ndarray,
-) -> None:
-    """Two rows: the true probability against each estimate, and the plane.
-
-    true_probability (N,): P(the expert is right | x) on the test cases. points (G, 2): the grid that `fit` scored as
-    extra inputs; class_probability (G, K) and expert_probability (G,) are the truth there.
-    """
-    _draw_truth(fit, true_probability)
-    bayes = (expert_probability >= class_probability.max(axis=1)).astype(float)
-    _draw_plane(fit, test, points, bayes)
+def draw(result: LabResult) -> None:
+    """Two rows: the true probability against each estimate, and the plane."""
+    _draw_truth(result.fit, result.truth.probability)
+    _draw_plane(result.fit, result.test, result.truth.points, result.truth.bayes_defers.astype(float))
 
 
 def _draw_truth(fit: LabFit, true_probability: np.ndarray) -> None:

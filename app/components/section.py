@@ -2,6 +2,7 @@
 
 import pandas as pd
 import streamlit as st
+
 from components.looks import ESTIMATORS
 
 VIEWS = ("Charts", "Numbers")

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 
 import streamlit as st
-from components import expert_panel
 
+from components import expert_panel
 from l2d_core.config import HEADS, HeadConfig
 from l2d_core.datasets import LAB_DATASETS, LabDataset
 

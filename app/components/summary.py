@@ -4,9 +4,9 @@ from html import escape
 
 import pandas as pd
 import streamlit as st
+
 from components import numbers
 from components.looks import ESTIMATORS, SYSTEMS
-
 from l2d_core.comparison import MEASURES
 
 
