@@ -4,6 +4,25 @@ import streamlit as st
 
 from components import diagram
 
+LAB = "app_pages/live_lab.py"
+# Where to start: what to see, the link's words, and the lab's settings that differ from its first ones.
+STARTS = (
+    (
+        "Skin lesions, and a dermatologist who knows moles",
+        "Real images of HAM10000. Watch how many softmax odds lie above 100 %, then move the slider for melanoma.",
+        {},
+    ),
+    (
+        "Small photographs, and an expert for half of the classes",
+        "CIFAR-10, the paper's first expert: right in 75 % of the first five classes, in 20 % of the others.",
+        {"data": "CIFAR-10: small photographs"},
+    ),
+    (
+        "Points in the plane, where the truth is known",
+        "See each estimate beside the true probability, and what each system defers beside the Bayes rule.",
+        {"data": "Gaussians in the plane (truth known)"},
+    ),
+)
 PAPER = "https://proceedings.mlr.press/v162/verma22c.html"
 
 st.title("Learning to defer", anchor=False)
@@ -20,10 +39,13 @@ with text:
         f"[Verma and Nalisnick (ICML 2022)]({PAPER}) gives calibrated ones, and here you can watch the difference on "
         "real data."
     )
-    st.page_link(
-        "app_pages/live_lab.py",
-        label="Open the live lab: make an expert, and see what is believed of it",
-        icon=":material/science:",
-    )
 with picture:
     diagram.draw()
+
+st.subheader("Make an expert, and see what is believed of it", anchor=False)
+with st.container(key="charts-starts"):
+    for (title, text, settings), column in zip(STARTS, st.columns(len(STARTS)), strict=True):
+        with column, st.container(border=True, height="stretch"):
+            st.markdown(f"**{title}**")
+            st.markdown(text)
+            st.page_link(LAB, label="Open in the live lab", icon=":material/science:", query_params=settings)

@@ -93,7 +93,7 @@ def _reliability_text(table: pd.DataFrame, estimator: str, bins: pd.DataFrame) -
 
 def _draw_risk(fit: LabFit, truth: Truth, table: pd.DataFrame) -> None:
     pairs = comparison.estimators_of(list(fit.scores))
-    true = comparison.risk_histogram(1 - truth.probability)
+    true = _risk_table(1 - truth.probability)
     tables = {}
     for surrogate, estimator in pairs:
         raw, _, _ = comparison.pooled_pairs(fit.scores[surrogate], estimator)
@@ -118,11 +118,15 @@ def _draw_risk(fit: LabFit, truth: Truth, table: pd.DataFrame) -> None:
                 text = (
                     f"Histogram of the risk predicted by {ESTIMATORS[estimator].title} and of the true risk; "
                     f"Wasserstein {distance}. Share of cases with a predicted risk below 0.05: "
-                    f"{numbers.percent(float(tables[estimator]['share'][:2].sum()))}; true: "
-                    f"{numbers.percent(float(true['share'][0]))}."
+                    f"{numbers.percent(_share_below(tables[estimator], 0.05))}; true: "
+                    f"{numbers.percent(_share_below(true, 0.05))}."
                 )
                 spec = charts.risk(tables[estimator], true, estimator, is_bounded=_is_bounded(estimator))
                 st.vega_lite_chart(spec, key=f"risk-{estimator}", alt=text)
+
+
+def _share_below(histogram: pd.DataFrame, risk: float) -> float:
+    return float(histogram["share"][histogram["high"] <= risk].sum())
 
 
 def _risk_table(risk: np.ndarray) -> pd.DataFrame:

@@ -132,6 +132,6 @@ def _marks(test: DeferralData, k: int, name: str) -> dict[str, Any]:
         "name": name,
         "x": shown[:, 0],
         "y": shown[:, 1],
-        "marker": {"symbol": SYMBOLS[k], "size": 6, "color": GREY, "line": {"width": 0.7, "color": "white"}},
+        "marker": {"symbol": SYMBOLS[k], "size": 6, "color": GREY, "opacity": 0.75},
         "hovertemplate": f"{name} (%{{x:.2f}}, %{{y:.2f}})<extra></extra>",
     }
