@@ -45,7 +45,9 @@ def run(settings: LabSettings, on_progress: Callable[[float], bool]) -> LabResul
     """Load, train and score what the settings ask for. on_progress as in `lab.fit`. OSError, ValueError say why not."""
     dataset = LAB_DATASETS[settings.dataset]
     splits = dataset.load(settings.seed, settings.noise)
-    train = splits.train.sample(settings.train_size, generator=numpy_generator(settings.seed, "subset"))
+    train = splits.train
+    if settings.train_size is not None:
+        train = train.sample(settings.train_size, generator=numpy_generator(settings.seed, "subset"))
     confusion = per_class(settings.accuracy, wrong=settings.wrong)
     truth = _truth(dataset, confusion, splits.test, settings.noise)
     start = time.perf_counter()

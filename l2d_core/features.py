@@ -1,15 +1,14 @@
 """A feature bank: what a frozen network sees in each image of a data set, small enough to ship."""
 
-import io
 import os
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
 from l2d_core.checks import require_finite, require_known, require_range, require_shape
-from l2d_core.data import load_arrays
+from l2d_core.data import load_arrays, save_arrays
 
 BANK_VERSION = 1
 MAX_BANK_BYTES = 256 * 1024**2
@@ -71,33 +70,30 @@ class FeatureBank:
 
     def save(self, path: str | os.PathLike) -> None:
         """Write an .npz without pickled objects; the same bank gives the same bytes. All of it, or nothing."""
-        path = Path(path)
-        arrays: dict[str, Any] = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
+        arrays = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
         arrays["labels"] = self.labels.astype(np.uint8 if len(self.class_names) <= 256 else np.int64)
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, format_version=np.asarray(BANK_VERSION), **arrays)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(path.name + ".part")
-        temporary.write_bytes(buffer.getbuffer())
-        temporary.replace(path)
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        save_arrays(path, {"format_version": np.asarray(BANK_VERSION), **arrays})
 
     @classmethod
     def load(cls, source: str | os.PathLike | BinaryIO) -> "FeatureBank":
         """Read what `save` wrote. ValueError says what is missing or wrong; pickled objects are refused."""
         arrays = load_arrays(source, MAX_BANK_BYTES)
-        missing = [name for name in ["format_version", *(field.name for field in fields(cls))] if name not in arrays]
+        wanted = ["format_version", *(field.name for field in fields(cls))]
+        missing = [name for name in wanted if name not in arrays]
         if missing:
-            raise ValueError(f"a feature bank needs {', '.join(missing)}, which {source} lacks")
-        version = arrays["format_version"].tolist()
-        if version != BANK_VERSION:
-            raise ValueError(f"format_version must be {BANK_VERSION}, got {version!r} in {source}")
+            raise ValueError(f"the feature bank lacks {', '.join(missing)}; it holds {', '.join(arrays) or 'nothing'}")
+        version = arrays["format_version"]
+        if version.shape != () or version != BANK_VERSION:
+            raise ValueError(f"the feature bank has format {version!s}; this version reads {BANK_VERSION}")
+        require_shape("class_names", arrays["class_names"], (None,))
         return cls(
             features=arrays["features"],
             labels=_widen(arrays["labels"]),
             ids=arrays["ids"],
             groups=arrays["groups"],
             parts=arrays["parts"],
-            class_names=tuple(np.atleast_1d(arrays["class_names"]).astype(str).tolist()),
+            class_names=tuple(arrays["class_names"].astype(str).tolist()),
             name=str(arrays["name"]),
             licence=str(arrays["licence"]),
             source=str(arrays["source"]),

@@ -136,10 +136,10 @@ def fit_projection(features: Float[np.ndarray, "N F"], num_components: int) -> P
     """
     from sklearn.decomposition import PCA
 
+    if not np.ptp(features, axis=0).any():
+        raise ValueError(f"features must differ between images, got {len(features)} equal rows")
     analysis = PCA(num_components, svd_solver="full").fit(features.astype(np.float64))
     scale = float(np.sqrt(analysis.explained_variance_.mean()))
-    if not scale > 0:
-        raise ValueError(f"features must differ between images, got {len(features)} equal rows")
     return Projection(np.asarray(analysis.mean_), np.asarray(analysis.components_), scale)
 
 

@@ -8,20 +8,22 @@ from components import expert_panel
 from l2d_core.config import HEADS, HeadConfig
 from l2d_core.datasets import LAB_DATASETS, LabDataset
 
+TRAIN_SIZES = (100, 300, 1000, 3000)
+ALL = "all"
 MAX_SEED = 2**31 - 1
 HEAD_TITLES = {"linear": "Linear", "mlp": "Small MLP (one hidden layer)"}
 
 
 @dataclass(frozen=True)
 class LabSettings:
-    """All that decides a fit of the live lab. accuracy: the expert's, a class, in 0..1."""
+    """All that decides a fit of the live lab. accuracy: the expert's, a class, in 0..1; train_size: None for all."""
 
     dataset: str
     accuracy: tuple[float, ...]
     wrong: str
     noise: float
     random_labels: bool
-    train_size: int
+    train_size: int | None
     head: HeadConfig
     alpha: float
     num_seeds: int
@@ -61,7 +63,7 @@ def draw() -> LabSettings:
     )
 
 
-def _draw_data(name: str, dataset: LabDataset) -> tuple[float, bool, int]:
+def _draw_data(name: str, dataset: LabDataset) -> tuple[float, bool, int | None]:
     noise = st.slider(
         dataset.noise_name,
         dataset.min_noise,
@@ -71,12 +73,11 @@ def _draw_data(name: str, dataset: LabDataset) -> tuple[float, bool, int]:
         key=f"{name}_noise",
         bind="query-params",
     )
-    sizes = [size for size in (100, 300, 1000, 3000) if size < dataset.num_train] + [dataset.num_train]
+    sizes = [*(size for size in TRAIN_SIZES if size < dataset.num_train), ALL]
     train_size = st.select_slider(
         "Training cases",
         sizes,
-        dataset.num_train,
-        format_func="{:,}".format,
+        ALL,
         key=f"{name}_size",
         bind="query-params",
         help="Drawn at random from the training part; the test part stays whole.",
@@ -89,7 +90,7 @@ def _draw_data(name: str, dataset: LabDataset) -> tuple[float, bool, int]:
         "answers by it. The test labels stay true.",
     )
     st.caption(f"Source: {dataset.source}.")
-    return noise, random_labels, train_size
+    return noise, random_labels, None if train_size == ALL else int(train_size)
 
 
 def _draw_head(name: str, dataset: LabDataset) -> tuple[HeadConfig, float, bool]:

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from l2d_core.data import DeferralData, Splits, split_by_group
+from l2d_core.datasets import cifar10, ham10000
 from l2d_core.datasets.lab_dataset import LabDataset
 from l2d_core.features import FeatureBank, bank_path
 from l2d_core.seeds import numpy_generator
@@ -52,9 +53,9 @@ def _split(bank: FeatureBank, seed: int) -> list[np.ndarray]:
 
 HAM10000 = LabDataset(
     title="HAM10000: skin lesions",
-    class_names=("akiec", "bcc", "bkl", "df", "mel", "nv", "vasc"),
+    class_names=ham10000.CLASS_NAMES,
     load=lambda seed, noise: load_splits("ham10000", seed, noise),
-    num_train=6009,
+    num_train=6000,
     noise_name="Noise on the features (in standard deviations)",
     max_noise=2.0,
     default_noise=0.0,
@@ -72,18 +73,7 @@ HAM10000 = LabDataset(
 )
 CIFAR10 = LabDataset(
     title="CIFAR-10: small photographs",
-    class_names=(
-        "airplane",
-        "automobile",
-        "bird",
-        "cat",
-        "deer",
-        "dog",
-        "frog",
-        "horse",
-        "ship",
-        "truck",
-    ),
+    class_names=cifar10.CLASS_NAMES,
     load=lambda seed, noise: load_splits("cifar10", seed, noise),
     num_train=9000,
     noise_name="Noise on the features (in standard deviations)",

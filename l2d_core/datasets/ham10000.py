@@ -25,11 +25,11 @@ def list_images(data_root: Path) -> pd.DataFrame:
     if not images.is_dir():
         raise FileNotFoundError(f"there is no folder {images}. {HOW_TO_GET}")
     table = read_metadata(folder / "HAM10000_metadata.csv")
-    paths = {path.stem: path for path in sorted(images.glob("*.jpg"))}
-    _check_same_ids(table["image_id"], paths, images)
+    paths = {path.stem: path for path in images.glob("*.jpg")}
+    _check_same_ids(list(table["image_id"]), paths, images)
     return pd.DataFrame(
         {
-            "path": table["image_id"].map(paths),
+            "path": [paths[image_id] for image_id in table["image_id"]],
             "id": table["image_id"],
             "group": table["lesion_id"],
             "label": table["dx"].map(CLASS_NAMES.index),
@@ -60,7 +60,7 @@ def read_metadata(path: Path) -> pd.DataFrame:
     return table.loc[:, list(COLUMNS)]
 
 
-def _check_same_ids(listed: pd.Series, paths: dict[str, Path], folder: Path) -> None:
+def _check_same_ids(listed: list[str], paths: dict[str, Path], folder: Path) -> None:
     absent = [image_id for image_id in listed if image_id not in paths]
     if absent:
         raise FileNotFoundError(
@@ -70,5 +70,5 @@ def _check_same_ids(listed: pd.Series, paths: dict[str, Path], folder: Path) -> 
     unlisted = sorted(set(paths).difference(listed))
     if unlisted:
         raise ValueError(
-            f"{folder} holds {len(unlisted)} images that the table does not list, the first is {unlisted[0]}"
+            f"{folder} holds {len(unlisted)} images that the table does not list, the first is {unlisted[0]}.jpg"
         )

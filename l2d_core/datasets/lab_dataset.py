@@ -15,7 +15,7 @@ class LabDataset:
 
     load: (seed, noise) -> Splits with inputs (N, D) and no expert answers yet; the seed decides the split and the
     noise. noise_name says what `noise` is, with its unit; it runs from `min_noise` to `max_noise`.
-    num_train: how many training cases `load` gives. head: the settings that suit it.
+    num_train: about how many training cases `load` gives; the split of groups moves it. head: settings that suit it.
     source: where the data come from, and the licence.
     class_probability: (inputs (N, D), noise) -> (N, K), the true P(y|x), where it is known.
     plane: () -> (G, 2), a square grid over the plane of the inputs, row by row, where they lie in one.

@@ -1,10 +1,13 @@
-"""Image networks pretrained on ImageNet, used frozen: image in, features out."""
+"""Image networks known from ImageNet: frozen, with features as output, or to be trained further."""
 
 import os
+import warnings
 from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
+
+from l2d_core.models.head import Float32Linear
 
 LITE0 = "tf_efficientnet_lite0"
 LITE0_FEATURES = 1280
@@ -94,3 +97,60 @@ def _network_from_file(path: str | os.PathLike) -> nn.Module:
         first_line = str(problem).splitlines()[0]
         raise ValueError(f"weights {os.fspath(path)} are not those of timm's {LITE0}: {first_line}") from problem
     return network
+
+
+def resnet34(num_outputs: int, image_shape: tuple[int, ...], *, pretrained: bool = False) -> nn.Module:
+    """timm's ResNet34 and a new last layer, all of it to be trained; 21 M parameters.
+
+    Takes RGB images (B, 3, H, W); gives (B, num_outputs) float32. pretrained: start from ImageNet weights of timm's
+    hub; where they cannot be had, a warning says so and the weights are random.
+    ValueError unless image_shape is (3, H, W). ImportError where timm is not installed. Source: He and others 2016.
+    """
+    return _fine_tuned(RESNET34, num_outputs, image_shape, pretrained)
+
+
+def resnet50(num_outputs: int, image_shape: tuple[int, ...], *, pretrained: bool = False) -> nn.Module:
+    """timm's ResNet50 and a new last layer, all of it to be trained; 24 M parameters. See `resnet34`."""
+    return _fine_tuned(RESNET50, num_outputs, image_shape, pretrained)
+
+
+def lite0_classifier(num_outputs: int, image_shape: tuple[int, ...], *, pretrained: bool = False) -> nn.Module:
+    """EfficientNet-Lite0 and a new last layer, all of it to be trained; 3.4 M parameters. See `resnet34`.
+
+    pretrained: the weights that `efficientnet_lite0` finds.
+    """
+    return _fine_tuned(LITE0, num_outputs, image_shape, pretrained)
+
+
+RESNET34, RESNET50 = "resnet34.a1_in1k", "resnet50.a1_in1k"
+
+
+def _fine_tuned(name: str, num_outputs: int, image_shape: tuple[int, ...], pretrained: bool) -> nn.Module:
+    if image_shape[0] != 3:
+        raise ValueError(f"image_shape must be (3, H, W) for {name}, got {tuple(image_shape)}")
+    network = _pretrained_features(name) if pretrained else None
+    if network is None:
+        network = _timm_features(name, pretrained=False)
+    network.requires_grad_(True).train()
+    return nn.Sequential(network, Float32Linear(network.num_features, num_outputs))  # pyright: ignore[reportArgumentType]
+
+
+def _pretrained_features(name: str) -> nn.Module | None:
+    """The network without its last layer, or None, with a warning, where no weights can be had."""
+    try:
+        return efficientnet_lite0() if name == LITE0 else _timm_features(name, pretrained=True)
+    except ImportError:
+        raise
+    except Exception as problem:  # each way to download fails with errors of its own
+        warnings.warn(
+            f"no ImageNet weights for {name}, so training starts from random weights: {problem}", stacklevel=4
+        )
+        return None
+
+
+def _timm_features(name: str, *, pretrained: bool) -> nn.Module:
+    try:
+        import timm
+    except ImportError as problem:
+        raise ImportError(f"the network {name} needs timm: pip install 'l2d-core[backbones]'") from problem
+    return timm.create_model(name, pretrained=pretrained, num_classes=0)

@@ -10,9 +10,11 @@ import pytest
 ROOT = Path(__file__).parents[2] / "l2d_core"
 # Lowest first. A name stands for a module or a whole folder of l2d_core; a new one has to be placed here.
 LAYERS = [
-    {"config", "checks", "seeds", "arrays"},
+    {"config", "checks", "json_fields", "seeds", "arrays"},
     {"data", "datasets", "experts", "features", "images", "augment", "models", "surrogates"},
+    {"expert_settings", "optimizers", "prediction"},
     {"deferral", "calibration", "smooth_calibration", "brier", "intervals", "evaluation"},
+    {"epoch_report", "checkpoints", "training_job"},
     {"training", "lab", "comparison", "baselines", "pretrain"},
     {"runs"},
     {"experiment", "reproduce", "cluster"},
