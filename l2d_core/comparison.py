@@ -123,7 +123,8 @@ def summarise(
             count = sum(share.value is not None for share in shares)
             rows.append((estimator, surrogate, name, mean, half_width, n, count))
     columns = ["estimator", "surrogate", "measure", "mean", "half_width", "n", "seeds"]
-    return pd.DataFrame(rows, columns=columns).astype({"mean": object, "half_width": object})
+    # As objects from the start: pandas would read a None among numbers as NaN.
+    return pd.DataFrame(rows, columns=columns, dtype=object).astype({"n": float, "seeds": int})
 
 
 def pooled_pairs(scores: Sequence[Scores], estimator: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

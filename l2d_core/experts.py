@@ -100,7 +100,7 @@ def expert_correct_probability(confusion: Tensor, class_probability: Tensor) -> 
     require_shape("class_probability", class_probability.numpy(), (None, len(confusion)))
     class_probability = class_probability.double()
     _check_distributions("class_probability", class_probability)
-    return class_probability @ confusion.diagonal()
+    return (class_probability @ confusion.diagonal()).clamp(0, 1)  # rounding may carry a sum past 1
 
 
 def check_confusion(confusion: Tensor) -> Float64[Tensor, "K K"]:
