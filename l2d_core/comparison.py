@@ -176,14 +176,16 @@ def coverage_curves(scores: Sequence[Scores]) -> pd.DataFrame:
     Columns: coverage, system_accuracy, machine_accuracy (on the kept; NaN at coverage 0), optimal, random (system
     accuracy by the best and by a chance choice of what to defer).
     """
-    tables = []
-    for one in scores:
-        curve = evaluation.coverage_curve(one, defer_margin(one.logits))
-        table = evaluation.curve_at(curve, COVERAGES)[["coverage", "system_accuracy", "machine_accuracy"]]
-        for name, reference in (("optimal", evaluation.optimal_curve), ("random", evaluation.random_curve)):
-            table[name] = evaluation.curve_at(reference(one), COVERAGES)["system_accuracy"]
-        tables.append(table.to_numpy())
-    return pd.DataFrame(
-        np.mean(tables, axis=0),
-        columns=["coverage", "system_accuracy", "machine_accuracy", "optimal", "random"],
-    )
+    columns = ["system_accuracy", "machine_accuracy", "optimal", "random"]
+    table = pd.DataFrame(np.mean([_curves_of_one(one) for one in scores], axis=0).T, columns=columns)
+    table.insert(0, "coverage", COVERAGES)
+    return table
+
+
+def _curves_of_one(scores: Scores) -> np.ndarray:
+    """One seed's system accuracy, machine accuracy, optimal and random, (4, 101)."""
+    curve = evaluation.curve_at(evaluation.coverage_curve(scores, defer_margin(scores.logits)), COVERAGES)
+    # Both references are straight between their rows, so that reading them needs no `curve_at`.
+    optimal, chance = evaluation.optimal_curve(scores), evaluation.random_curve(scores)
+    references = [np.interp(COVERAGES, line["coverage"], line["system_accuracy"]) for line in (optimal, chance)]
+    return np.stack([curve["system_accuracy"], curve["machine_accuracy"], *references])

@@ -1,8 +1,16 @@
 """Settings of a training, frozen and checked when they are made."""
 
-from dataclasses import dataclass
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
 
-from l2d_core.checks import require_known
+import numpy as np
+
+from l2d_core.checks import require_known, require_range
+from l2d_core.json_fields import Option, read_fields
 
 LEARNING_RATES = {"linear": 0.1, "mlp": 0.003}
 HEADS = tuple(LEARNING_RATES)
@@ -39,3 +47,179 @@ class HeadConfig:
     def rate(self) -> float:
         """The learning rate to start from."""
         return LEARNING_RATES[self.kind] if self.learning_rate is None else self.learning_rate
+
+
+CONFIG_VERSION = 1
+OPTIMIZERS = ("sgd", "adamw", "adam")
+SCHEDULES = ("cosine_warmup", "one_cycle", "constant")
+AUGMENTATIONS = ("none", "flip", "crop_flip")
+PRECISIONS = ("bfloat16", "float32")
+WRONG_RULES = ("others", "all")
+_CHOICES = {
+    "optimizer": OPTIMIZERS,
+    "schedule": SCHEDULES,
+    "augment": AUGMENTATIONS,
+    "precision": PRECISIONS,
+}
+# A batch of one case has no variance, and batch norm divides by it.
+_LEAST = {"split_seed": 0, "epochs": 1, "batch_size": 2, "warmup_epochs": 0, "seed": 0}
+# The settings of each kind of expert; those of other kinds have to be left as they are.
+EXPERT_KINDS = {
+    "per_class": ("accuracy", "wrong"),
+    "right_on": ("accuracy", "classes"),
+    "confusion": ("confusion",),
+    "human": ("name",),
+}
+
+
+@dataclass(frozen=True)
+class ExpertConfig:
+    """Who the expert of a run is; each kind has settings of its own.
+
+    "per_class": accuracy, one number a class or one for all, and wrong, as in `experts.per_class`.
+    "right_on": classes, and accuracy, one number (1 if left out), as in `experts.right_on`.
+    "confusion": confusion, K rows of K shares, P(answer | true class).
+    "human": name, whose recorded answers; which there are, the data set knows.
+    ValueError names the setting that is wrong, or that another kind has.
+    """
+
+    kind: str = "per_class"
+    accuracy: tuple[float, ...] = ()
+    wrong: str = "others"
+    classes: tuple[int, ...] = ()
+    confusion: tuple[tuple[float, ...], ...] = ()
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        require_known("expert.kind", self.kind, EXPERT_KINDS)
+        require_known("expert.wrong", self.wrong, WRONG_RULES)
+        require_range("expert.accuracy", np.asarray(self.accuracy), 0, 1)
+        require_range("expert.classes", np.asarray(self.classes), 0, math.inf)
+        for row in self.confusion:
+            require_range("expert.confusion", np.asarray(row), 0, 1)
+        self._check_kind()
+
+    def _check_kind(self) -> None:
+        own = EXPERT_KINDS[self.kind]
+        for setting in fields(self)[1:]:
+            if setting.name not in own and getattr(self, setting.name) != setting.default:
+                raise ValueError(f"expert.{setting.name} is no setting of kind {self.kind!r}; it has {', '.join(own)}")
+        needed = {"per_class": "accuracy", "confusion": "confusion", "human": "name"}.get(self.kind)
+        if needed and not getattr(self, needed):
+            raise ValueError(f"expert.{needed} must be given for kind {self.kind!r}, got {getattr(self, needed)!r}")
+        if self.kind == "right_on" and len(self.accuracy) > 1:
+            raise ValueError(f"expert.accuracy must be one number for kind 'right_on', got {len(self.accuracy)}")
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether the answers are drawn from a confusion matrix, so that they can be drawn again."""
+        return self.kind != "human"
+
+
+# The expert of the paper's first experiment, on CIFAR-10.
+PAPER_EXPERT = ExpertConfig(accuracy=(0.75,) * 5 + (0.2,) * 5)
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """All that decides a run, but for the device: the same settings give the same run.
+
+    dataset, model, surrogate: names in the registries, checked where they are looked up, each with options.
+    split_seed: decides the split; seed: first weights, batches, augmentation and the expert's answers.
+    optimizer: "sgd" (Nesterov), "adamw" or "adam"; momentum is SGD's, or beta_1 of the others.
+    schedule: learning_rate is its peak. "cosine_warmup" rises in a line over warmup_epochs, then falls to 0 as a
+        cosine; "one_cycle" rises over the first 30 % of the steps; "constant".
+    augment: "none", "flip" (left to right) or "crop_flip" (shifted by up to 4 pixels too).
+    precision: "bfloat16" (autocast; losses and logits in float32 all the same) or "float32".
+    patience: stop after so many epochs without a lower validation loss; None: never.
+    redraw_answers: the expert answers anew in each epoch; if not, answers are drawn once.
+    reference: as the paper's authors ran it: losses divided by ln 2, answers drawn anew in each batch and at each
+        evaluation, and batch statistics, not running ones, at evaluation.
+    ValueError names the setting that is wrong, and what it may be.
+    """
+
+    dataset: str = "cifar10"
+    dataset_options: Mapping[str, Option] = field(default_factory=dict)
+    split_seed: int = 0
+    model: str = "small_resnet"
+    model_options: Mapping[str, Option] = field(default_factory=dict)
+    surrogate: str = "one_vs_all"
+    surrogate_options: Mapping[str, Option] = field(default_factory=dict)
+    expert: ExpertConfig = PAPER_EXPERT
+    epochs: int = 12
+    batch_size: int = 256
+    optimizer: str = "sgd"
+    learning_rate: float = 0.2
+    momentum: float = 0.9
+    weight_decay: float = 5e-4
+    schedule: str = "one_cycle"
+    warmup_epochs: int = 0
+    augment: str = "crop_flip"
+    precision: str = "bfloat16"
+    channels_last: bool = True
+    compile: bool = False
+    patience: int | None = 20
+    redraw_answers: bool = False
+    reference: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("dataset_options", "model_options", "surrogate_options"):
+            object.__setattr__(self, name, dict(getattr(self, name)))  # nobody changes them from outside
+        for name, known in _CHOICES.items():
+            require_known(name, getattr(self, name), known)
+        for name, least in _LEAST.items():
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
+        if self.patience is not None and self.patience < 1:
+            raise ValueError(f"patience must be at least 1, or None to never stop early, got {self.patience}")
+        if not 0 < self.learning_rate < math.inf:
+            raise ValueError(f"learning_rate must be above 0 and finite, got {self.learning_rate}")
+        if not 0 <= self.momentum < 1:
+            raise ValueError(f"momentum must be at least 0 and below 1, got {self.momentum}")
+        if not 0 <= self.weight_decay < math.inf:
+            raise ValueError(f"weight_decay must be at least 0 and finite, got {self.weight_decay}")
+        self._check_combinations()
+
+    def _check_combinations(self) -> None:
+        if self.warmup_epochs and self.schedule != "cosine_warmup":
+            raise ValueError(f"warmup_epochs must be 0 with the schedule {self.schedule!r}, got {self.warmup_epochs}")
+        if self.warmup_epochs >= self.epochs:
+            raise ValueError(f"warmup_epochs must be below epochs, {self.epochs}, got {self.warmup_epochs}")
+        if self.redraws and not self.expert.is_simulated:
+            raise ValueError("redraw_answers and reference need a simulated expert, got one of kind 'human'")
+
+    @property
+    def redraws(self) -> bool:
+        """Whether the expert answers anew in each epoch."""
+        return self.redraw_answers or self.reference
+
+    def to_json(self) -> str:
+        """The settings as a JSON object, with the version of this format; `from_json` reads it."""
+        return json.dumps({"version": CONFIG_VERSION, **asdict(self)}, indent=2)
+
+    @classmethod
+    def from_json(cls, text: str) -> "RunConfig":
+        """What `to_json` wrote, or a part of it: what is missing is left at its default.
+
+        ValueError on what is no JSON object, on another version, on unknown fields and on bad values.
+        """
+        try:
+            values = json.loads(text)
+        except (json.JSONDecodeError, RecursionError) as problem:
+            raise ValueError(f"the config is no JSON: {problem}") from problem
+        version = values.pop("version", CONFIG_VERSION) if isinstance(values, dict) else CONFIG_VERSION
+        if version != CONFIG_VERSION:
+            raise ValueError(
+                f"the config has version {version!r}, and this program reads version {CONFIG_VERSION}: "
+                "use the program that wrote it, or write its settings anew"
+            )
+        return cls(**read_fields("config", values, cls))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> "RunConfig":
+        """The config in a JSON file; ValueError names the file and what is wrong in it."""
+        try:
+            return cls.from_json(Path(path).read_text(encoding="utf-8"))
+        except ValueError as problem:
+            raise ValueError(f"{os.fspath(path)}: {problem}") from problem

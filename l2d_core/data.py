@@ -42,7 +42,7 @@ class DeferralData:
             self.class_names,
             self.expert_names,
         )
-        if not torch.isfinite(self.inputs).all():
+        if not _is_finite(self.inputs):
             require_finite("inputs", self.inputs.reshape(len(self.inputs), -1).numpy(), self.ids)
 
     def __len__(self) -> int:
@@ -237,6 +237,11 @@ def split_by_group(
             part_of_group[chunk] = part
     part_of_case = part_of_group[group_of_case]
     return [np.flatnonzero(part_of_case == part) for part in range(len(fractions))]
+
+
+def _is_finite(values: Tensor) -> bool:
+    """By the smallest and largest value, which a NaN takes over; without a copy of what may be most of the memory."""
+    return values.numel() == 0 or all(torch.isfinite(edge).item() for edge in torch.aminmax(values))
 
 
 def _number_experts(num_experts: int) -> tuple[str, ...]:

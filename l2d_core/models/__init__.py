@@ -1,1 +1,48 @@
-"""Networks, one file each."""
+"""Networks, one file each, and those that can be trained from images by name."""
+
+import inspect
+from collections.abc import Callable, Mapping
+
+import torch
+from torch import nn
+
+from l2d_core.checks import require_known
+from l2d_core.models.backbones import lite0_classifier, resnet34, resnet50
+from l2d_core.models.small_resnet import small_resnet
+from l2d_core.models.wide_resnet import wide_resnet
+from l2d_core.seeds import torch_generator
+
+# Each is called with (num_outputs, image_shape (C, H, W), **options).
+MODELS: dict[str, Callable[..., nn.Module]] = {
+    "small_resnet": small_resnet,
+    "wide_resnet": wide_resnet,
+    "resnet34": resnet34,
+    "resnet50": resnet50,
+    "efficientnet_lite0": lite0_classifier,
+}
+
+
+def make_model(
+    name: str,
+    num_outputs: int,
+    image_shape: tuple[int, ...],
+    *,
+    seed: int,
+    options: Mapping[str, bool | int | float | str] | None = None,
+) -> nn.Module:
+    """A new network whose first weights depend on the seed alone; K+J outputs for K classes and J experts.
+
+    name: in MODELS; image_shape (C, H, W); options: keyword options of that network.
+    ValueError on an unknown name or option, or on an option or a shape that the network refuses.
+    """
+    require_known("model", name, MODELS)
+    known = [option for option in inspect.signature(MODELS[name]).parameters if option not in _POSITIONAL]
+    for option in options or {}:
+        if option not in known:
+            raise ValueError(f"model {name!r} has no option {option!r}; it has {', '.join(known) or 'none'}")
+    with torch.random.fork_rng(devices=[]):  # layers draw their first weights from the global generator
+        torch.default_generator.manual_seed(torch_generator(seed, "weights").initial_seed())
+        return MODELS[name](num_outputs, image_shape, **options or {})
+
+
+_POSITIONAL = ("num_outputs", "image_shape")

@@ -10,14 +10,14 @@ import pytest
 ROOT = Path(__file__).parents[2] / "l2d_core"
 # Lowest first. A name stands for a module or a whole folder of l2d_core; a new one has to be placed here.
 LAYERS = [
-    {"config", "checks", "json_fields", "seeds", "arrays"},
+    {"config", "checks", "json_fields", "seeds", "arrays", "environment", "run_options"},
     {"data", "datasets", "experts", "features", "images", "augment", "models", "surrogates"},
     {"expert_settings", "optimizers", "prediction"},
     {"deferral", "calibration", "smooth_calibration", "brier", "intervals", "evaluation"},
     {"epoch_report", "checkpoints", "training_job"},
-    {"training", "lab", "comparison", "baselines", "pretrain"},
-    {"runs"},
-    {"experiment", "reproduce", "cluster"},
+    {"training", "lab", "comparison", "baselines", "pretrain", "run_data"},
+    {"weights", "runs"},
+    {"experiment", "reproduce", "cluster", "run_table", "progress", "doctor"},
     {"cli", "__main__"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

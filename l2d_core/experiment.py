@@ -1,0 +1,139 @@
+"""One experiment, from its settings to a run in a folder: the whole story on one screen."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from l2d_core.checkpoints import load_checkpoint
+from l2d_core.checks import require_known
+from l2d_core.config import RunConfig
+from l2d_core.data import DeferralData, Scores
+from l2d_core.environment import describe_environment, pick_device
+from l2d_core.epoch_report import EpochReport
+from l2d_core.models import MODELS
+from l2d_core.prediction import predict
+from l2d_core.run_data import load_splits
+from l2d_core.runs import CHECKPOINT, Run, begin_run, is_done, open_run, read_environment, save_progress, save_results
+from l2d_core.surrogates import SURROGATES
+from l2d_core.training import TrainingDiverged, train
+from l2d_core.training_job import OnStep
+from l2d_core.weights import Network, encode_weights, halve_precision
+
+
+class NothingTrained(RuntimeError):
+    """A run was stopped before its first epoch was done, so that there is nothing to score."""
+
+
+def run_experiment(
+    config: RunConfig,
+    *,
+    data_root: str | os.PathLike,
+    device: str = "auto",
+    folder: str | os.PathLike,
+    on_epoch: Callable[[EpochReport], bool | None] | None = None,
+    on_step: OnStep | None = None,
+) -> Run:
+    """Train a system as the config says, score its best model, and keep all of it in a folder, as of `runs`.
+
+    Called again with the same folder it goes on after the last epoch that is done; a run that is done it gives as
+    it is. Where on_epoch or on_step returns False training stops, and the best model so far is scored and kept; so
+    it is before KeyboardInterrupt or TrainingDiverged is passed on. All of these runs can be gone on with.
+
+    data_root: the folder of the data sets; device: as of `pick_device`; on_epoch, on_step: as of `train`.
+    ValueError, FileNotFoundError or OSError where settings, data or folder do not do; NothingTrained where training
+    stops in the first epoch.
+    """
+    start, target, folder = time.monotonic(), pick_device(device), Path(folder)
+    require_known("surrogate", config.surrogate, SURROGATES)
+    require_known("model", config.model, MODELS)
+    if is_done(folder, config):
+        return open_run(folder)
+    splits = load_splits(config, data_root)
+    cases = splits.train
+    shape = tuple(cases.inputs.shape[1:])
+    network = Network(config.model, shape, cases.class_names, cases.expert_names, config.model_options)
+    model = network.build(seed=config.seed)
+    begin_run(folder, config)
+    record = _recorder(folder, target, start)
+    history = _stored_history(folder)
+    record(history, "running")
+
+    def after_epoch(report: EpochReport) -> bool | None:
+        history.append(report)
+        record(history, "running")
+        return on_epoch(report) if on_epoch is not None else None
+
+    surrogate, checkpoint, problem = SURROGATES[config.surrogate], folder / CHECKPOINT, None
+    try:
+        train(
+            model,
+            surrogate,
+            splits,
+            config,
+            device=target,
+            on_epoch=after_epoch,
+            on_step=on_step,
+            checkpoint=checkpoint,
+        )
+    except (KeyboardInterrupt, TrainingDiverged) as caught:  # the model has its best weights all the same
+        problem = caught
+    history = _stored_history(folder)
+    if not history:
+        raise problem or NothingTrained(f"{folder} was stopped in its first epoch: start it again to train")
+    halve_precision(model)
+    validation, test = (_score(model, data, config, target) for data in (splits.validation, splits.test))
+    save_results(folder, validation, test, encode_weights(model, network))
+    record(history, "done" if _has_ended(history, config) else "stopped")
+    if problem is not None:
+        raise problem
+    return open_run(folder)
+
+
+def _recorder(folder: Path, device: torch.device, start: float) -> Callable[[Sequence[EpochReport], str], None]:
+    """A function that writes history and state, with the time since start and that of earlier starts."""
+    environment = describe_environment(device)
+    earlier = read_environment(folder)["wall_seconds"]
+
+    def record(history: Sequence[EpochReport], state: str) -> None:
+        wall_seconds = round(earlier + time.monotonic() - start, 3)
+        save_progress(folder, history, {**environment, "wall_seconds": wall_seconds}, state)
+
+    return record
+
+
+def _stored_history(folder: Path) -> list[EpochReport]:
+    checkpoint = folder / CHECKPOINT
+    return load_checkpoint(checkpoint).history if checkpoint.exists() else []
+
+
+def _has_ended(history: Sequence[EpochReport], config: RunConfig) -> bool:
+    """Whether training came to its own end: all epochs are done, or patience is out."""
+    best = min(history, key=lambda report: report.validation_loss).epoch
+    is_out_of_patience = config.patience is not None and len(history) - best >= config.patience
+    return len(history) == config.epochs or is_out_of_patience
+
+
+def _score(model: nn.Module, data: DeferralData, config: RunConfig, device: torch.device) -> Scores:
+    """The model on all cases, in float32, so that the scores do not depend on what the device makes of bfloat16."""
+    logits = predict(
+        model,
+        data.inputs,
+        batch_size=config.batch_size,
+        device=device,
+        channels_last=config.channels_last,
+        batch_statistics=config.reference,
+    )
+    return Scores(
+        logits.numpy(),
+        data.labels.numpy(),
+        data.answers.numpy(),
+        np.asarray(data.ids).astype(str),
+        data.class_names,
+        data.expert_names,
+        config.surrogate,
+    )

@@ -1,0 +1,61 @@
+"""The cases of a run, split, with what its expert says of them."""
+
+import inspect
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from l2d_core.checks import require_known
+from l2d_core.config import RunConfig
+from l2d_core.data import DeferralData, Splits
+from l2d_core.datasets import cifar10, digits, human_answers
+from l2d_core.expert_settings import expert_confusion
+from l2d_core.experts import sample_answers
+from l2d_core.seeds import numpy_generator, torch_generator
+
+
+def load_splits(config: RunConfig, data_root: str | os.PathLike) -> Splits:
+    """The data set of a run, split by its split_seed, with the expert's answers, drawn once from its seed.
+
+    ValueError on an unknown data set or option, on an expert that does not fit it, and on data that do not do;
+    FileNotFoundError where the data are not under data_root, with ways to get them.
+    """
+    if not config.expert.is_simulated:
+        require_known("dataset, for an expert of kind 'human',", config.dataset, HUMAN_ANSWERS)
+    splits = _load(config, Path(data_root))
+    if not config.expert.is_simulated:
+        generator = numpy_generator(config.seed, "human answers")
+        return HUMAN_ANSWERS[config.dataset](splits, Path(data_root), config.expert.name, generator=generator)
+    confusion = expert_confusion(config.expert, len(splits.train.class_names))
+
+    def ask(data: DeferralData, part: str) -> DeferralData:
+        answers = sample_answers(confusion, data.labels, generator=torch_generator(config.seed, f"answers on {part}"))
+        return replace(data, answers=answers[:, None])
+
+    return Splits(ask(splits.train, "train"), ask(splits.validation, "validation"), ask(splits.test, "test"))
+
+
+def _load(config: RunConfig, data_root: Path) -> Splits:
+    require_known("dataset", config.dataset, DATASETS)
+    load = DATASETS[config.dataset]
+    known = list(inspect.signature(load).parameters)[2:]
+    for option in config.dataset_options:
+        if option not in known:
+            raise ValueError(
+                f"dataset {config.dataset!r} has no option {option!r}; it has {', '.join(known) or 'none'}"
+            )
+    return load(data_root, config.split_seed, **config.dataset_options)
+
+
+def _digits(_data_root: Path, seed: int, noise: float = 0.0) -> Splits:
+    """The digits, which come with scikit-learn, as images (1, 8, 8)."""
+    splits = digits.load(seed, noise)
+    parts = (splits.train, splits.validation, splits.test)
+    return Splits(*(replace(data, inputs=data.inputs.view(-1, 1, 8, 8)) for data in parts))
+
+
+# Each is called with (data_root, seed, **options).
+DATASETS: dict[str, Callable[..., Splits]] = {"cifar10": cifar10.load, "digits": _digits}
+# Each is called with (splits, data_root, whose answers, generator=...).
+HUMAN_ANSWERS: dict[str, Callable[..., Splits]] = {"cifar10": human_answers.ask}

@@ -1,0 +1,35 @@
+"""Runs side by side: a table of all measures of each of their estimators, as Markdown."""
+
+from collections.abc import Sequence
+
+from l2d_core.comparison import MEASURES, estimators_of, measure
+from l2d_core.evaluation import Share
+from l2d_core.runs import Run
+
+BINS, STRATEGY = 15, "equal_width"
+SPLITS = ("validation", "test")
+
+
+def markdown_table(runs: Sequence[Run], split: str) -> str:
+    """A row a measure, a column an estimator of a run, each number with its n; on the "validation" or "test" cases.
+
+    Measures that are not known of any of the runs are left out.
+    """
+    columns = {}
+    for run in runs:
+        for _, estimator in estimators_of([run.config.surrogate]):
+            scores = getattr(run, split)
+            columns[f"{run.folder}: {estimator}"] = measure(scores, estimator, bins=BINS, strategy=STRATEGY)
+    rows = [[f"{split}; ECE in {BINS} bins of equal width", *columns], ["---"] * (len(columns) + 1)]
+    for name, described in MEASURES.items():
+        shares = [column.get(name) for column in columns.values()]
+        if any(share is not None for share in shares):
+            rows.append([described.title, *(_cell(share, described.percent) for share in shares)])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _cell(share: Share | None, in_percent: bool) -> str:
+    if share is None or share.value is None:
+        return "-"
+    number = f"{100 * share.value:.1f} %" if in_percent else f"{share.value:.4f}"
+    return f"{number} (n = {share.n:,})"
