@@ -35,7 +35,7 @@ def require_known(name: str, value: str, known: Collection[str]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}; got {value!r}")
 
 
-def _first(array: np.ndarray, bad: np.ndarray, ids: Collection | None) -> str:
+def _first(array: np.ndarray, bad: np.ndarray | np.bool_, ids: Collection | None) -> str:
     """The first bad value, and the row that it stands in where there are rows."""
     if array.ndim == 0:
         return repr(array.item())

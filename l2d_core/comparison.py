@@ -9,7 +9,7 @@ import pandas as pd
 from l2d_core import calibration, evaluation
 from l2d_core.brier import brier_decomposition
 from l2d_core.data import Scores
-from l2d_core.deferral import defer_by_argmax, defer_margin
+from l2d_core.deferral import defer_by_argmax
 from l2d_core.evaluation import Share
 from l2d_core.intervals import mean_and_interval
 from l2d_core.smooth_calibration import smooth_calibration_error
@@ -38,17 +38,26 @@ MEASURES = {
         "ECE by chance alone",
         "what a perfectly calibrated estimator with these estimates and this n would show",
     ),
-    "smooth_ece": Measure("Smooth ECE", "calibration error without bins, by a kernel that picks its own width"),
-    "brier": Measure("Brier score", "mean squared distance between estimate and truth", percent=False),
+    "smooth_ece": Measure(
+        "Smooth ECE", "calibration error without bins, by a kernel that picks its own width; estimates above 1 set to 1"
+    ),
+    "brier": Measure(
+        "Brier score",
+        "mean squared distance between the estimate and what came true, 0 or 1; estimates above 1 set to 1",
+        percent=False,
+    ),
     "miscalibration": Measure(
-        "... of it miscalibration", "what the best increasing recalibration would save", percent=False
+        "... of it miscalibration",
+        "what the best increasing recalibration of these very cases would save",
+        percent=False,
     ),
     "refinement": Measure("... of it refinement", "what the best recalibration would leave", percent=False),
     "above_one": Measure("Estimates above 1", "share of all test cases"),
     "above_one_of_deferred": Measure("Estimates above 1, of deferred", "share of the deferred cases", "deferred cases"),
     "risk_distance": Measure(
         "Risk distance",
-        "Wasserstein distance between the predicted risk and the true one, where that is known",
+        "Wasserstein distance of the predicted risk, estimates above 1 taken as 1, to the risk known by case or by "
+        "class; where known by class only, not even a perfect estimate reaches 0",
     ),
     "system": Measure("System accuracy", "machine on the cases it keeps, expert on those it defers"),
     "coverage": Measure("Coverage", "share of the test cases that the machine keeps"),
@@ -73,8 +82,8 @@ def measure(
 
     scores of one expert; estimator a name in its surrogate's `estimators`; true_probability (N,) in 0..1.
     """
-    raw = evaluation.expert_probability(scores, estimator)[:, 0]
-    probability, correct = evaluation.expert_pairs(scores, estimator)
+    raw, correct = _all_asked(scores, estimator)
+    probability = evaluation.clip_probability(raw)
     deferred = defer_by_argmax(scores.logits)
     above = evaluation.share_above_one(raw, deferred)
     brier = brier_decomposition(probability, correct)
@@ -129,9 +138,17 @@ def summarise(
 
 def pooled_pairs(scores: Sequence[Scores], estimator: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Raw estimate, clipped estimate and "the expert was right", each (S * N,), of all seeds one after another."""
-    raw = np.concatenate([evaluation.expert_probability(one, estimator)[:, 0] for one in scores])
-    correct = np.concatenate([one.expert_correct[:, 0] for one in scores])
+    raw, correct = (
+        np.concatenate(parts) for parts in zip(*(_all_asked(one, estimator) for one in scores), strict=True)
+    )
     return raw, evaluation.clip_probability(raw), correct
+
+
+def _all_asked(scores: Scores, estimator: str) -> tuple[np.ndarray, np.ndarray]:
+    """The raw estimate and "the expert was right", (N,) each, of a comparison's one expert, who answers every case."""
+    if scores.num_experts != 1 or (scores.answers < 0).any():
+        raise ValueError("a comparison needs one expert and its answer in every case")
+    return evaluation.expert_probability(scores, estimator)[:, 0], scores.expert_correct[:, 0]
 
 
 def reliability(
@@ -139,7 +156,8 @@ def reliability(
 ) -> pd.DataFrame:
     """`calibration.reliability_table` of all seeds pooled; `cases` and `cases_right` count the mean of a seed.
 
-    Interval and band are those of one seed's number of cases, since every seed scores the same cases.
+    Interval and band are those of one seed's number of cases: every seed scores the same cases, with answers drawn
+    anew, so that more seeds are less evidence than more cases; both are a little too wide, rather than too narrow.
     """
     _, probability, correct = pooled_pairs(scores, estimator)
     table = calibration.reliability_table(probability, correct, bins=bins, strategy=strategy, repeats=len(scores))
@@ -166,12 +184,12 @@ def risk_histogram(risk: np.ndarray) -> pd.DataFrame:
     they sum to 1.
     """
     edges = np.round(np.arange(0, 1 + RISK_BIN / 2, RISK_BIN), 10)
-    counts, _ = np.histogram(risk, edges)
+    counts, _ = np.histogram(np.round(risk[risk >= 0], 10), edges)  # rounded, or 1 - 0.8 would fall below 0.2
     return pd.DataFrame({"low": edges[:-1], "high": edges[1:], "share": counts / max(len(risk), 1)})
 
 
 def coverage_curves(scores: Sequence[Scores]) -> pd.DataFrame:
-    """Accuracy against coverage, the mean over seeds at 101 coverages.
+    """Accuracy against coverage, the mean over seeds at 101 coverages; cases in the order of `margin_of_scores`.
 
     Columns: coverage, system_accuracy, machine_accuracy (on the kept; NaN at coverage 0), optimal, random (system
     accuracy by the best and by a chance choice of what to defer).
@@ -184,7 +202,7 @@ def coverage_curves(scores: Sequence[Scores]) -> pd.DataFrame:
 
 def _curves_of_one(scores: Scores) -> np.ndarray:
     """One seed's system accuracy, machine accuracy, optimal and random, (4, 101)."""
-    curve = evaluation.curve_at(evaluation.coverage_curve(scores, defer_margin(scores.logits)), COVERAGES)
+    curve = evaluation.curve_at(evaluation.coverage_curve(scores, evaluation.margin_of_scores(scores)), COVERAGES)
     # Both references are straight between their rows, so that reading them needs no `curve_at`.
     optimal, chance = evaluation.optimal_curve(scores), evaluation.random_curve(scores)
     references = [np.interp(COVERAGES, line["coverage"], line["system_accuracy"]) for line in (optimal, chance)]

@@ -21,8 +21,7 @@ class HeadConfig:
     """How the live lab trains a head: AdamW with a cosine rate, from `learning_rate` down to 0.
 
     kind: "linear", or "mlp" with one hidden layer of `hidden_units` rectified units. weight_decay is AdamW's.
-    learning_rate: None for LEARNING_RATES[kind], with which 20 epochs get a head of that kind to where more change
-    little.
+    learning_rate: None for LEARNING_RATES[kind].
     ValueError names the setting that is out of range.
     """
 

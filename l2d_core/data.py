@@ -3,8 +3,8 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from io import IOBase
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 import torch
@@ -99,7 +99,10 @@ class Scores:
 
     def __post_init__(self) -> None:
         width = len(self.class_names) + len(self.expert_names)
+        if not np.issubdtype(self.logits.dtype, np.floating):
+            raise ValueError(f"logits must be floating-point numbers, got {self.logits.dtype}")
         require_shape("logits", self.logits, (None, width))
+        require_shape("ids", self.ids, (None,))
         _check_cases(len(self.logits), self.labels, self.answers, self.ids, self.class_names, self.expert_names)
         require_finite("logits", self.logits, self.ids)
 
@@ -157,7 +160,7 @@ class Scores:
         save_arrays(path, {"format_version": np.asarray(SCORES_VERSION), **arrays})
 
     @classmethod
-    def load(cls, source: str | os.PathLike | BinaryIO) -> "Scores":
+    def load(cls, source: str | os.PathLike | IOBase) -> "Scores":
         """Read what `save` wrote. ValueError says what is missing or wrong; pickled objects are refused."""
         arrays = load_arrays(source, MAX_SCORES_BYTES)
         wanted = [field.name for field in fields(cls)]
@@ -195,7 +198,7 @@ def _without_objects(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return dict(arrays)
 
 
-def load_arrays(source: str | os.PathLike | BinaryIO, max_bytes: int) -> dict[str, np.ndarray]:
+def load_arrays(source: str | os.PathLike | IOBase, max_bytes: int) -> dict[str, np.ndarray]:
     """The arrays of an .npz file, by name. No pickle; ValueError names the file where it is not such a file.
 
     max_bytes bounds the unpacked size, read from the archive's own index before anything is unpacked.
@@ -206,7 +209,11 @@ def load_arrays(source: str | os.PathLike | BinaryIO, max_bytes: int) -> dict[st
             unpacked = sum(member.file_size for member in archive.zip.infolist())
             if unpacked > max_bytes:
                 raise ValueError(f"it unpacks to {unpacked:,} bytes, more than the {max_bytes:,} allowed")
-            return {key: archive[key] for key in archive.files}
+            arrays = {key: archive[key] for key in archive.files}
+            strangers = [key for key, value in arrays.items() if not isinstance(value, np.ndarray)]
+            if strangers:
+                raise ValueError(f"its member {strangers[0]} is not an array")
+            return arrays
     except FileNotFoundError:
         raise
     except Exception as problem:
@@ -219,14 +226,14 @@ def split_by_group(
     """Cut N cases into parts so that no group is in two of them, each class in about the given shares.
 
     groups (N,) any values; labels (N,); fractions of the groups, summing to 1. A group's class is that of its
-    first case. Returns sorted index arrays, one a fraction. Deterministic given the generator's state, and the
-    order of the rows does not matter to which groups go together.
+    first case. Returns sorted index arrays, one a fraction. Deterministic given the generator's state. The
+    order of the rows does not matter where all cases of a group are of one class.
     """
     groups, labels = np.asarray(groups), np.asarray(labels)
     require_shape("labels", labels, (len(groups),))
     if len(groups) == 0:
         raise ValueError("groups must hold at least one case, got 0")
-    if abs(sum(fractions) - 1) > 1e-9 or min(fractions) < 0:
+    if not (abs(sum(fractions) - 1) <= 1e-9 and min(fractions) >= 0):
         raise ValueError(f"fractions must be at least 0 and sum to 1, got {list(fractions)}")
     _, first, group_of_case = np.unique(groups, return_index=True, return_inverse=True)
     part_of_group = np.empty(len(first), dtype=np.int64)

@@ -14,7 +14,7 @@ from scipy import integrate, stats
 from l2d_core.arrays import ArrayLike, as_flags, as_floats
 from l2d_core.checks import require_known, require_range
 from l2d_core.data import Scores
-from l2d_core.deferral import best_expert, deferral_order, num_within_budget
+from l2d_core.deferral import best_expert, defer_margin, deferral_order, num_within_budget
 from l2d_core.surrogates import SURROGATES
 
 
@@ -86,6 +86,19 @@ def classifier_pairs(scores: Scores) -> tuple[Float64[np.ndarray, " N"], Bool[np
     require_known("surrogate", scores.surrogate, SURROGATES)
     probability = SURROGATES[scores.surrogate].class_probability(_logits(scores), scores.num_experts).numpy()
     return clip_probability(probability.max(axis=1)), _machine_correct(scores)
+
+
+def margin_of_scores(scores: Scores) -> Float64[np.ndarray, " N"]:
+    """How much better asking looks than answering, on the scale of the surrogate's own probabilities.
+
+    max_j q_{K+j} - max_k q_k, q = `Surrogate.probabilities`: for softmax p_d - max_k p_k, by which the paper sorts.
+    Its sign is that of the logits' margin, but the order of the cases is not: another scale would draw other
+    coverage and budget curves through the same operating point. ValueError on an unknown surrogate.
+    Source: Verma and Nalisnick 2022.
+    """
+    require_known("surrogate", scores.surrogate, SURROGATES)
+    probabilities = SURROGATES[scores.surrogate].probabilities(_logits(scores), scores.num_experts)
+    return defer_margin(probabilities.numpy(), scores.num_experts)
 
 
 def accuracies(scores: Scores, deferred: ArrayLike) -> dict[str, Share]:

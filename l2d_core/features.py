@@ -2,8 +2,8 @@
 
 import os
 from dataclasses import dataclass, fields
+from io import IOBase
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
@@ -76,7 +76,7 @@ class FeatureBank:
         save_arrays(path, {"format_version": np.asarray(BANK_VERSION), **arrays})
 
     @classmethod
-    def load(cls, source: str | os.PathLike | BinaryIO) -> "FeatureBank":
+    def load(cls, source: str | os.PathLike | IOBase) -> "FeatureBank":
         """Read what `save` wrote. ValueError says what is missing or wrong; pickled objects are refused."""
         arrays = load_arrays(source, MAX_BANK_BYTES)
         wanted = ["format_version", *(field.name for field in fields(cls))]

@@ -20,7 +20,7 @@ from torch import Tensor
 from l2d_core.checks import require_known
 from l2d_core.config import HeadConfig
 from l2d_core.data import DeferralData, Scores
-from l2d_core.experts import sample_answers
+from l2d_core.experts import check_confusion, sample_answers
 from l2d_core.seeds import torch_generator
 from l2d_core.surrogates import SURROGATES
 
@@ -79,17 +79,17 @@ def fit(
 
     train.inputs (N, D) and test.inputs (M, D) float; their answers are not read. confusion (K, K): P(answer | label).
     A seed decides the expert's answers (drawn once), the first weights, the order of the batches and, with
-    `random_labels`, the training labels, drawn uniformly over the classes (the paper's "random data"). The result
-    is the same to the bit for the same seed, whatever other seeds are in the call.
+    `random_labels`, the training labels, drawn uniformly over the classes (the paper's "random data"). The same call
+    with the same number of threads gives the same bits; what else is in the call (other seeds, other surrogates), or
+    another number of threads, changes a seed's logits by rounding only.
     options: surrogate -> keyword options of its loss. extra_inputs (G, D): more points to score, without labels, as a
     grid for a picture. on_progress gets the share done, about 20 times a second;
     where it returns False the fit stops with FitDropped, and whatever it raises stops the fit and passes through.
     """
-    for name in surrogates:
-        require_known("surrogates", name, SURROGATES)
-    _check_inputs(train, test, seeds, surrogates)
+    _check_names(surrogates, options or {})
     names, config = tuple(surrogates), config or HeadConfig()
     job = _Job(train, test, confusion, names, config, options or {}, random_labels, extra_inputs)
+    _check(job, seeds)
     parts = [chunk for chunk in np.array_split(np.asarray(seeds), min(len(seeds), _num_workers())) if len(chunk)]
     done = [0.0] * len(parts)
     futures = [
@@ -97,15 +97,18 @@ def fit(
         for place, part in enumerate(parts)
     ]
     _watch(job, futures, done, on_progress)
-    results = [future.result() for future in futures]
+    results = [future.result() for future in _failed_first(futures)]
     scores = {name: [s for result, _ in results for s in result[name]] for name in names}
     extra = {name: np.concatenate([part[name] for _, part in results]) for name in names if extra_inputs is not None}
     return LabFit(scores, tuple(int(s) for s in seeds), extra)
 
 
-def _check_inputs(train: DeferralData, test: DeferralData, seeds: Sequence[int], surrogates: Sequence[str]) -> None:
-    if not len(seeds) or not len(surrogates):
-        raise ValueError(f"seeds and surrogates must not be empty, got {len(seeds)} and {len(surrogates)}")
+def _check(job: _Job, seeds: Sequence[int]) -> None:
+    train, test, width = job.train, job.test, len(job.train.class_names)
+    if not len(seeds) or not len(job.surrogates):
+        raise ValueError(f"seeds and surrogates must not be empty, got {len(seeds)} and {len(job.surrogates)}")
+    if len(set(job.surrogates)) < len(job.surrogates):
+        raise ValueError(f"surrogates must be named once each, got {', '.join(job.surrogates)}")
     if train.inputs.ndim != 2 or train.inputs.shape[1:] != test.inputs.shape[1:]:
         raise ValueError(
             "train.inputs and test.inputs must be (N, D) with one D, "
@@ -113,6 +116,20 @@ def _check_inputs(train: DeferralData, test: DeferralData, seeds: Sequence[int],
         )
     if train.class_names != test.class_names:
         raise ValueError(f"train and test must share class_names, got {train.class_names} and {test.class_names}")
+    if check_confusion(job.confusion).shape != (width, width):
+        raise ValueError(f"confusion must be ({width}, {width}) for {width} classes, got {tuple(job.confusion.shape)}")
+    extra = job.extra_inputs
+    if extra is not None and (extra.ndim != 2 or extra.shape[1] != train.inputs.shape[1]):
+        raise ValueError(f"extra_inputs must be (G, {train.inputs.shape[1]}), got {tuple(extra.shape)}")
+
+
+def _check_names(surrogates: Sequence[str], options: Mapping[str, Mapping[str, float | str]]) -> None:
+    for name in surrogates:
+        require_known("surrogates", name, SURROGATES)
+    for name, own in options.items():
+        require_known("options", name, SURROGATES)
+        for option in own:
+            require_known(f"options of {name}", option, SURROGATES[name].options)
 
 
 def _watch(
@@ -129,6 +146,13 @@ def _watch(
         job.stop.set()
         for future in futures:
             future.cancel()
+
+
+def _failed_first(futures: list[Future]) -> list[Future]:
+    """As they are, or only the one that failed by itself: the others were stopped on its account."""
+    failed = [future for future in futures if not future.cancelled() and future.exception() is not None]
+    own = [future for future in failed if not isinstance(future.exception(), FitDropped)]
+    return own[:1] or futures
 
 
 @cache

@@ -14,7 +14,7 @@ def numpy_generator(seed: int, purpose: str) -> np.random.Generator:
 def torch_generator(seed: int, purpose: str) -> torch.Generator:
     """A CPU torch generator that depends on the seed and the purpose alone."""
     state = int(_sequence(seed, purpose).generate_state(1, np.uint64)[0])
-    return torch.Generator().manual_seed(state >> 1)  # torch takes 63 bits
+    return torch.Generator().manual_seed(state >> 1)  # torch refuses numbers of 64 bits
 
 
 def _sequence(seed: int, purpose: str) -> np.random.SeedSequence:

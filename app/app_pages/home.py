@@ -31,13 +31,13 @@ st.markdown("**A classifier that knows when to ask.**")
 text, picture = st.columns([5, 6], gap="large")
 with text:
     st.markdown(
-        "A machine classifies most cases, and hands some to a human expert. "
+        "A machine classifies some cases itself, and hands the others to a human expert. "
         "Which ones it hands over is learned together with the classes, from what the expert got right before. "
         "To be trusted, the machine must say how likely the expert is to be right: of the cases where it says 70 %, "
         "the expert should be right in 70 %. "
         "The usual softmax loss gives estimates that can even exceed 100 %; the one-vs-all loss of "
-        f"[Verma and Nalisnick (ICML 2022)]({PAPER}) gives calibrated ones, and here you can watch the difference on "
-        "real data."
+        f"[Verma and Nalisnick (ICML 2022)]({PAPER}) stays within 100 % and was better calibrated in its experiments, "
+        "and here you can watch the difference on real data."
     )
 with picture:
     diagram.draw()

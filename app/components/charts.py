@@ -40,16 +40,28 @@ def reliability(table: pd.DataFrame, above_one: pd.DataFrame, estimator: str, *,
 def risk(predicted: pd.DataFrame, true: pd.DataFrame, estimator: str, *, is_bounded: bool) -> Spec:
     """Histogram of the predicted risk as bars, and of the true one as an outline.
 
-    Both tables: low, high, share (of the cases); a bin below 0 holds the cases with an estimate above 1.
+    Both tables: low, high, share (of the cases); a first bin from -inf to 0 holds the cases with an estimate above 1,
+    and is drawn with a width of its own. is_bounded: no estimate can be above 1, so there is no zone to mark.
     """
-    return _with_data(_risk_spec(estimator, is_bounded), predicted=predicted, true=true)
+    tables = {name: _place_below_zero(table) for name, table in (("predicted", predicted), ("true", true))}
+    return _with_data(_risk_spec(estimator, is_bounded), **tables)
+
+
+def _place_below_zero(table: pd.DataFrame) -> pd.DataFrame:
+    below = table["low"] < 0
+    bins = table["low"].map("{:.2f}".format) + " to " + table["high"].map("{:.2f}".format)
+    return table.assign(
+        bin=bins.mask(below, "below 0"),
+        left=table["low"].mask(below, 1 - ABOVE_ONE - 0.04),
+        right=table["high"].mask(below, 1 - ABOVE_ONE + 0.04),
+    )[["left", "right", "share", "bin"]]
 
 
 def coverage(curves: pd.DataFrame, points: pd.DataFrame, rules: pd.DataFrame, measure: str) -> Spec:
     """Accuracy against the share that the machine keeps.
 
     curves: line (of LINES), system, coverage, accuracy; points (operating points): system, coverage, accuracy;
-    rules (horizontal references): line, accuracy. measure: title of the accuracy axis.
+    rules (horizontal references): line, system (empty for the expert), accuracy. measure: title of the accuracy axis.
     """
     systems = tuple(curves["system"].unique())
     return _with_data(_coverage_spec(measure, systems), curves=curves, points=points, rules=rules)
@@ -151,12 +163,12 @@ def _floor() -> alt.Y2Datum:
 def _risk_spec(estimator: str, is_bounded: bool) -> Spec:
     look = ESTIMATORS[estimator]
     axis = alt.Axis(values=TICKS, format="%", title="risk = 1 - P(the expert is right)")
-    x = alt.X("low:Q", scale=alt.Scale(domain=[1 - AXIS_END, 1], nice=False), axis=axis)
+    x = alt.X("left:Q", scale=alt.Scale(domain=[1 - AXIS_END, 1], nice=False), axis=axis)
     y = alt.Y("share:Q", axis=alt.Axis(format="%", title="share of cases", tickCount=4))
-    tooltip = _tooltips(("low", "from", ".2f"), ("high", "to", ".2f"), ("share", "share of cases", ".1%"))
+    tooltip = [alt.Tooltip("bin:N", title="risk"), *_tooltips(("share", "share of cases", ".1%"))]
     zone = alt.Chart(pd.DataFrame({"x": [1 - AXIS_END], "x2": [0.0]}))
     predicted, true = alt.Chart(alt.NamedData("predicted")), alt.Chart(alt.NamedData("true"))
-    bars = {"x": x, "x2": "high:Q", "y": y, "y2": alt.Y2Datum(0), "tooltip": tooltip}
+    bars = {"x": x, "x2": "right:Q", "y": y, "y2": alt.Y2Datum(0), "tooltip": tooltip}
     layers = [
         zone.mark_rect(color=GREY, opacity=0.14).encode(x="x:Q", x2="x2:Q"),
         predicted.mark_rect(color=look.color, opacity=0.75).encode(**bars),
@@ -184,10 +196,12 @@ def _coverage_spec(measure: str, systems: tuple[str, ...]) -> Spec:
     y = alt.Y("accuracy:Q", scale=alt.Scale(zero=False), axis=alt.Axis(format="%", title=measure))
     numbers = _tooltips(("coverage", "coverage", ".1%"), ("accuracy", measure, ".2%"))
     tooltip = [alt.Tooltip("system:N"), *numbers]
+    rule = {"strokeDash": [1, 3], "strokeWidth": 1.5}
     curves, points, rules = (alt.Chart(alt.NamedData(name)) for name in ("curves", "points", "rules"))
     return _spec(
         alt.layer(
-            rules.mark_rule(color=GREY, strokeDash=[1, 3], strokeWidth=1.5).encode(y=y),
+            rules.transform_filter("datum.system == ''").mark_rule(**rule, color=GREY).encode(y=y),
+            rules.transform_filter("datum.system != ''").mark_rule(**rule).encode(y=y, color=color),
             _rule_name(rules, "machine alone", align="right", dx=-4).encode(x=alt.XDatum(1), y=y),
             _rule_name(rules, "expert alone", align="left", dx=4).encode(x=alt.XDatum(0), y=y),
             curves.mark_line(strokeWidth=2).encode(x=x, y=y, color=color, strokeDash=dash, tooltip=tooltip),
@@ -199,7 +213,7 @@ def _coverage_spec(measure: str, systems: tuple[str, ...]) -> Spec:
 
 
 def _rule_name(rules: alt.Chart, line: str, **place: str | int) -> alt.Chart:
-    text = rules.transform_filter(f"datum.line == '{line}'")
+    text = rules.transform_filter(f"datum.line == '{line}'").transform_aggregate(accuracy="max(accuracy)")
     return text.mark_text(color=GREY, baseline="bottom", fontSize=11, text=line, **place)
 
 

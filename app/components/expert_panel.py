@@ -87,7 +87,8 @@ def _matching_preset(dataset: str, class_names: Sequence[str], offered: Sequence
     start = _percents(dataset_default(class_names), class_names, 0)
     now = [st.session_state.get(_key(dataset, name), default) for name, default in zip(class_names, start, strict=True)]
     k = st.session_state.get(f"{dataset}_k", min(5, len(class_names)))
-    fitting = [name for name in offered if _percents(name, class_names, k) == now]
+    wrong = st.session_state.get("wrong", WRONG_RULES[0])
+    fitting = [name for name in offered if _percents(name, class_names, k) == now and PRESETS[name].wrong == wrong]
     last = st.session_state.get(f"{dataset}_preset")
     return last if last in fitting else next(iter(fitting), OWN)
 
@@ -102,6 +103,7 @@ def _set_accuracies(dataset: str, class_names: Sequence[str], preset: str) -> No
     k = st.session_state.get(f"{dataset}_k", min(5, len(class_names)))
     for name, percent in zip(class_names, _percents(preset, class_names, k), strict=True):
         st.session_state[_key(dataset, name)] = percent
+    st.session_state["wrong"] = PRESETS[preset].wrong
     st.session_state[f"{dataset}_preset"] = preset
 
 

@@ -13,7 +13,8 @@ from lab_experiment import LabResult, Truth
 
 STRATEGIES = {"equal_width": "Equal width", "equal_mass": "Equal mass"}
 CLASS_TRUTH = (
-    "only by the class of each case; an estimate sees the image, not the class, so even the best one is less spread out"
+    "only by the class of each case. An estimate sees the image, not the class: even a perfect one is less spread out, "
+    "and the distance to this truth does not rank estimators"
 )
 CURVES = {
     "system_accuracy": "system accuracy",
@@ -57,9 +58,10 @@ def _draw_reliability(fit: LabFit, bins: int, strategy: str, table: pd.DataFrame
     above = {estimator: comparison.above_one(fit.scores[surrogate], estimator) for surrogate, estimator in pairs}
     numbers_shown = section.header(
         "When it says 70 %, is the expert right in 70 %?",
-        "Reliability: a mark a bin, with the 95 % Wilson interval of its share right. Marks on the diagonal are "
-        "calibrated; the grey band is where a calibrated estimator's marks fall 95 % of the time. Above the diagonal "
-        "the expert is better than the estimate says, below it worse.",
+        "Reliability: a mark a bin of all seeds together, with the 95 % Wilson interval for one seed's cases. On the "
+        "diagonal it is calibrated; a calibrated estimator's mark falls into the grey band at least 95 % of the time, "
+        "bin by bin. Above the diagonal the expert is better than the estimate says, below it worse. Estimates above 1 "
+        "count in the last bin, as 1, and are shown apart in the shaded zone.",
         "reliability",
         tables,
     )
@@ -108,7 +110,8 @@ def _draw_risk(fit: LabFit, truth: Truth, table: pd.DataFrame) -> None:
     with st.container(key="charts-risk"):
         for (_, estimator), column in zip(pairs, st.columns(len(pairs)), strict=True):
             rows = table[table["estimator"] == estimator].set_index("measure", drop=False)
-            distance = f"distance to the truth {numbers.estimate(rows.loc['risk_distance'])}"
+            known = "the truth" if truth.given_case else "the classes' truth"
+            distance = f"distance to {known} {numbers.estimate(rows.loc['risk_distance'])}"
             with column:
                 st.markdown(section.name_of(estimator), unsafe_allow_html=True)
                 st.caption(distance.capitalize())
@@ -130,16 +133,17 @@ def _share_below(histogram: pd.DataFrame, risk: float) -> float:
 
 
 def _risk_table(risk: np.ndarray) -> pd.DataFrame:
-    """The histogram with one more bin in front, for the risks below 0."""
-    below = pd.DataFrame({"low": [-0.15], "high": [-0.05], "share": [float((risk < 0).mean())]})
+    """The histogram with one more bin in front, for all risks below 0."""
+    below = pd.DataFrame({"low": [-np.inf], "high": [0.0], "share": [float((risk < 0).mean())]})
     return pd.concat([below, comparison.risk_histogram(risk)], ignore_index=True)
 
 
 def _draw_coverage(curves: dict[str, pd.DataFrame], table: pd.DataFrame) -> None:
     numbers_shown = section.header(
         "What does deferring buy?",
-        "The machine keeps the cases that it is surest of, compared with the expert. Large marks: the system's own "
-        "choice of what to defer. Optimal deferral knows which side is right; random deferral draws lots.",
+        "The machine keeps first the cases where its own probability exceeds the expert's by most, as the paper sorts "
+        "them. Large marks: the system's own choice of what to defer. Optimal deferral knows which side is right; "
+        "random deferral draws lots.",
         "coverage",
         curves,
     )
@@ -171,9 +175,9 @@ def _coverage_tables(
             lines.append(part.assign(line=line, system=SYSTEMS[name].title))
         if (value := rows.loc[(name, accuracy), "mean"]) is not None:
             points.append((SYSTEMS[name].title, rows.loc[(name, "coverage"), "mean"], value))
-    machine = rows.xs("machine_alone", level="measure")["mean"].mean()
-    expert = rows.xs("expert_alone", level="measure")["mean"].mean()
-    rules = pd.DataFrame({"line": ["machine alone", "expert alone"], "accuracy": [machine, expert]})
+    alone = [("machine alone", SYSTEMS[name].title, rows.loc[(name, "machine_alone"), "mean"]) for name in curves]
+    alone += [("expert alone", "", rows.loc[(next(iter(curves)), "expert_alone"), "mean"])]
+    rules = pd.DataFrame(alone, columns=["line", "system", "accuracy"]).astype({"accuracy": float})
     points = pd.DataFrame(points, columns=["system", "coverage", "accuracy"]).astype({"accuracy": float})
     return pd.concat(lines, ignore_index=True), points, rules
 

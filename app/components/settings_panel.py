@@ -87,7 +87,8 @@ def _draw_data(name: str, dataset: LabDataset) -> tuple[float, bool, int | None]
         key="random_labels",
         bind="query-params",
         help="The paper's 'random data': each training label is drawn uniformly over the classes, and the expert "
-        "answers by it. The test labels stay true.",
+        "answers by it. The test labels stay true: where classes are unequal, as in HAM10000, the expert is then right "
+        "more or less often in the test than in training, and every estimator is off for that reason alone.",
     )
     st.caption(f"Source: {dataset.source}.")
     return noise, random_labels, None if train_size == ALL else int(train_size)
@@ -112,7 +113,8 @@ def _draw_head(name: str, dataset: LabDataset) -> tuple[HeadConfig, float, bool]
         0.05,
         key="alpha",
         bind="query-params",
-        help="Weight of the class term where the expert is right. Only 1 is consistent; the paper uses 1.",
+        help="Weight of the class term where the expert is right. Only 1 is consistent, and only with 1 are the odds "
+        "an estimate of P(the expert is right); the paper uses 1.",
     )
     with_asymmetric = st.toggle(
         "Asymmetric softmax too",
@@ -131,8 +133,9 @@ def _draw_seeds() -> tuple[int, int]:
         8,
         key="seeds",
         bind="query-params",
-        help="How many times both losses are trained, each with its own expert answers, first weights and batches. "
-        "Numbers are means with a 95 % interval over the seeds. The split is that of the first seed.",
+        help="How many times each loss is trained, with its own expert answers and batches (and first weights: a "
+        "linear head starts at 0). Numbers are means with a 95 % interval over the seeds, for one split and one set of "
+        "test cases, those of the first seed: another split moves accuracies more than that. Shuffle to see.",
     )
     st.session_state.setdefault("seed", 0)
     with st.container(horizontal=True, vertical_alignment="bottom"):

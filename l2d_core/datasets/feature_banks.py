@@ -59,7 +59,9 @@ HAM10000 = LabDataset(
     noise_name="Noise on the features (in standard deviations)",
     max_noise=2.0,
     default_noise=0.0,
-    source="Tschandl, Rosendahl and Kittler 2018, doi 10.7910/DVN/DBW86T, CC BY-NC 4.0",
+    source="Tschandl, Rosendahl and Kittler 2018, doi 10.7910/DVN/DBW86T, CC BY-NC 4.0. Split by lesion; "
+    "several images of one lesion are not independent. The features' components were fitted, without labels, on the "
+    "training part of seed 0",
     class_titles={
         "akiec": "akiec: actinic keratosis",
         "bcc": "bcc: basal cell carcinoma",

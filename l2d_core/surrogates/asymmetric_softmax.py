@@ -61,6 +61,14 @@ def class_probability(logits: Tensor, num_experts: int = 1) -> Float64[Tensor, "
     return torch.softmax(check_logits(logits, num_experts)[:, :-1], dim=1)
 
 
+def probabilities(logits: Tensor, num_experts: int = 1) -> Float64[Tensor, "N width"]:
+    """a_1..a_K, the softmax over the K class logits, and then a_d; a_d >= max_k a_k exactly where g_d >= max_k g_k.
+
+    logits (N, K+1). ValueError on NaN, infinity, a wrong shape or more than one expert.
+    """
+    return torch.cat([class_probability(logits, num_experts), probability(logits, num_experts)], dim=1)
+
+
 def probability(logits: Tensor, num_experts: int = 1) -> Float64[Tensor, "N 1"]:
     """P(the expert is right): a_d = e^{g_d} / (sum over all K+1 - max_k e^{g_k}), in [0, 1] for any logits.
 
@@ -93,6 +101,7 @@ ASYMMETRIC_SOFTMAX = Surrogate(
     loss=loss,
     gradient=gradient,
     class_probability=class_probability,
+    probabilities=probabilities,
     estimators={"probability": probability},
     is_bounded={"probability": True},
     is_consistent=True,

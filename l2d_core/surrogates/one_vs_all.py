@@ -70,7 +70,12 @@ def class_probability(logits: Tensor, num_experts: int = 1) -> Float64[Tensor, "
 
     logits (N, K+J); returns (N, K) float64 in [0, 1]. ValueError on NaN, infinity or a wrong shape.
     """
-    return torch.sigmoid(check_logits(logits, num_experts)[:, :-num_experts])
+    return probabilities(logits, num_experts)[:, :-num_experts]
+
+
+def probabilities(logits: Tensor, num_experts: int = 1) -> Float64[Tensor, "N width"]:
+    """The sigmoid of each of the K+J logits; logits (N, K+J). ValueError on NaN, infinity or a wrong shape."""
+    return torch.sigmoid(check_logits(logits, num_experts))
 
 
 def sigmoid(logits: Tensor, num_experts: int = 1) -> Float64[Tensor, "N J"]:
@@ -79,7 +84,7 @@ def sigmoid(logits: Tensor, num_experts: int = 1) -> Float64[Tensor, "N J"]:
     logits (N, K+J); returns (N, J) float64. ValueError on NaN, infinity or a wrong shape.
     Source: Verma and Nalisnick 2022.
     """
-    return torch.sigmoid(check_logits(logits, num_experts)[:, -num_experts:])
+    return probabilities(logits, num_experts)[:, -num_experts:]
 
 
 ONE_VS_ALL = Surrogate(
@@ -89,6 +94,7 @@ ONE_VS_ALL = Surrogate(
     loss=loss,
     gradient=gradient,
     class_probability=class_probability,
+    probabilities=probabilities,
     estimators={"sigmoid": sigmoid},
     is_bounded={"sigmoid": True},
     is_consistent=True,

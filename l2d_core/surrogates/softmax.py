@@ -58,6 +58,11 @@ def class_probability(logits: Tensor, num_experts: int = 1) -> Float64[Tensor, "
     return torch.softmax(check_logits(logits, num_experts)[:, :-num_experts], dim=1)
 
 
+def probabilities(logits: Tensor, num_experts: int = 1) -> Float64[Tensor, "N width"]:
+    """The softmax over all K+J logits; logits (N, K+J). ValueError on NaN, infinity or a wrong shape."""
+    return torch.softmax(check_logits(logits, num_experts), dim=1)
+
+
 def odds(logits: Tensor, num_experts: int = 1) -> Float64[Tensor, "N J"]:
     """P(an expert is right) as odds: right at the optimum, but above 1 wherever p_d > 1/2.
 
@@ -80,7 +85,7 @@ def proxy(logits: Tensor, num_experts: int = 1) -> Float64[Tensor, "N J"]:
     logits (N, K+J); returns (N, J) float64. ValueError on NaN, infinity or a wrong shape.
     Source: Verma and Nalisnick 2022.
     """
-    return torch.softmax(check_logits(logits, num_experts), dim=1)[:, -num_experts:]
+    return probabilities(logits, num_experts)[:, -num_experts:]
 
 
 def _check_alpha(alpha: float) -> None:
@@ -95,6 +100,7 @@ SOFTMAX = Surrogate(
     loss=loss,
     gradient=gradient,
     class_probability=class_probability,
+    probabilities=probabilities,
     estimators={"odds": odds, "proxy": proxy},
     is_bounded={"odds": False, "proxy": True},
     is_consistent=True,

@@ -15,6 +15,8 @@ class Surrogate:
     gradient: the same arguments -> (N, K+J), the derivative of each case's loss by its logits in closed form,
         for training where automatic differentiation would take most of the time.
     class_probability: (logits, num_experts=1) -> (N, K) float64.
+    probabilities: (logits, num_experts=1) -> (N, K+J) float64, all scores on the scale on which the surrogate compares
+        them: the same order within a case as the logits, and the scale by which cases are ordered for deferral.
     estimators: name -> (logits, num_experts=1) -> (N, J) float64, estimates of P(an expert is right | x),
         raw: never clipped to 1; the first is the default.
     is_bounded: name of an estimator -> it lies in [0, 1] for any logits.
@@ -29,6 +31,7 @@ class Surrogate:
     loss: Callable[..., Tensor]
     gradient: Callable[..., Tensor]
     class_probability: Callable[..., Tensor]
+    probabilities: Callable[..., Tensor]
     estimators: dict[str, Callable[..., Tensor]]
     is_bounded: dict[str, bool]
     is_consistent: bool

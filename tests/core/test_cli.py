@@ -3,15 +3,18 @@
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from made_runs import CONFIG, add_made, write_run
 from torch import nn
 
 from l2d_core import cli, pretrain
 from l2d_core.cli import main
 from l2d_core.features import FeatureBank
 from l2d_core.models import backbones
+from l2d_core.runs import open_run, verify_run
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,7 +28,8 @@ def run(*arguments):
 def test_help_lists_the_commands():
     done = run("--help")
     assert done.returncode == 0
-    assert "pretrain" in done.stdout
+    for command in ("train", "evaluate", "doctor", "pretrain"):
+        assert command in done.stdout
 
 
 def test_help_is_quick_because_nothing_heavy_is_imported():
@@ -56,6 +60,9 @@ def test_the_help_of_a_command_names_its_options(capsys):
         ["pretrain"],
         ["pretrain", "features"],
         ["pretrain", "features", "--data-root", "x", "--dataset", "mnist"],
+        ["train"],
+        ["train", "--out", "x", "--epochs", "many"],
+        ["train", "--out", "x", "--lerning-rate", "0.1"],
     ],
 )
 def test_a_wrong_command_line_exits_with_2(arguments, capsys):
@@ -127,3 +134,118 @@ def test_a_bank_is_made_from_end_to_end_with_its_speed_told(tmp_path, capsys, mo
     assert "images/s\n" in told
     assert f"{out / 'cifar10.npz'}: 20 x 1, " in told
     assert FeatureBank.load(out / "cifar10.npz").features.shape == (20, 1)
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch):
+    """The arguments that train CONFIG on the data set "made"."""
+    add_made(monkeypatch)
+    (tmp_path / "settings.json").write_text(CONFIG.to_json(), encoding="utf-8")
+    arguments = ["train", "--config", str(tmp_path / "settings.json"), "--device", "cpu"]
+    return lambda folder, *options: main([*arguments, "--out", str(tmp_path / folder), *options])
+
+
+def test_a_training_is_told_epoch_by_epoch_and_ends_in_a_table(made, tmp_path, capsys):
+    assert made("run", "--epochs", "2", "--surrogate", "softmax") == 0
+    told = capsys.readouterr().out
+    assert "softmax, small_resnet on made" in told
+    assert "epoch 2 of 2: loss " in told
+    assert "images/s, 0:00 left\n" in told
+    assert f"| test; ECE in 15 bins of equal width | {tmp_path / 'run'}: odds | {tmp_path / 'run'}: proxy |" in told
+    run = verify_run(tmp_path / "run")
+    assert (run.config.epochs, run.config.surrogate, run.config.learning_rate) == (2, "softmax", CONFIG.learning_rate)
+
+
+def test_an_interrupt_keeps_the_best_so_far_and_the_same_command_goes_on(made, tmp_path, capsys, monkeypatch):
+    from l2d_core import progress
+
+    def interrupted(config, stream):
+        on_step, on_epoch = progress_before(config, stream)
+
+        def stop(done, total):
+            on_step(done, total)
+            if done == 4:  # in the second of three epochs of three steps
+                raise KeyboardInterrupt
+
+        return stop, on_epoch
+
+    progress_before = progress.training_progress
+    monkeypatch.setattr(progress, "training_progress", interrupted)
+    assert made("run") == 130
+    told = capsys.readouterr()
+    assert "has the best model so far, and its scores; the same command goes on from there" in told.out
+    assert told.err == "interrupted\n"
+    assert len(open_run(tmp_path / "run").history) == 1
+    monkeypatch.setattr(progress, "training_progress", progress_before)
+    assert made("run") == 0
+    assert "epoch 1 of 3" not in capsys.readouterr().out
+    assert open_run(tmp_path / "run").is_done
+
+
+def test_an_interrupt_before_anything_is_there_is_told_plainly(made, tmp_path, capsys, monkeypatch):
+    from l2d_core import experiment
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(experiment, "load_splits", interrupt)
+    assert made("run") == 130
+    assert "has the best model" not in capsys.readouterr().out
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--epochs", "0"], "epochs must be at least 1, got 0"),
+        (["--model-options", "depth"], "--model-options must be NAME=VALUE, got 'depth'"),
+        (["--surrogate", "hinge"], "surrogate must be one of 'softmax', "),
+        (["--device", "tpu"], "device must be auto, or one that is here: "),
+        (["--dataset", "cifar10", "--data-root", "nowhere"], "there is no CIFAR-10 in nowhere. Three ways to get it: "),
+        (["--config", "nowhere.json"], "nowhere.json"),
+    ],
+)
+def test_a_training_that_cannot_start_is_told_in_one_line_with_exit_code_2(made, tmp_path, capsys, options, message):
+    assert made("run", *options) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("error: ")
+    assert message in told
+    assert told.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_runs_are_evaluated_side_by_side_on_both_splits(tmp_path, capsys):
+    folders = [str(write_run(tmp_path / name)) for name in ("one", "two")]
+    assert main(["evaluate", *folders]) == 0
+    told = capsys.readouterr().out
+    for split in ("test", "validation"):
+        assert f"| {split}; ECE in 15 bins of equal width | {folders[0]}: sigmoid | {folders[1]}: sigmoid |\n" in told
+    assert told.count("| System accuracy | ") == 2
+
+
+@pytest.mark.parametrize("folders", [[], ["nowhere"], ["."]])
+def test_what_is_no_run_is_told_in_one_line_with_exit_code_2(folders, capsys):
+    assert main(["evaluate", *folders]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("error: ")
+    assert told.count("\n") == 1
+
+
+def test_the_doctor_says_what_there_is(tmp_path, capsys):
+    assert main(["doctor", "--data-root", str(tmp_path), "--device", "cpu"]) == 0
+    told = capsys.readouterr().out
+    for name in ("python", "torch", "device", "bfloat16", "threads", "CIFAR-10", "HAM10000", "free disk"):
+        assert f"\n{name} " in f"\n{told}"
+
+
+def test_the_shipped_runs_are_trained_and_copied_without_checkpoints(tmp_path, monkeypatch, capsys):
+    add_made(monkeypatch)
+    monkeypatch.setattr(cli, "make_config", lambda options: replace(CONFIG, epochs=1, surrogate=options["surrogate"]))
+    arguments = ["--work", str(tmp_path / "work"), "--out", str(tmp_path / "out"), "--device", "cpu"]
+    assert main(["pretrain", "runs", *arguments]) == 0
+    names = ["cifar10-asymmetric_softmax", "cifar10-one_vs_all", "cifar10-softmax"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == names
+    for name in names:
+        assert verify_run(tmp_path / "out" / name).config.surrogate == name.removeprefix("cifar10-")
+        assert not (tmp_path / "out" / name / "checkpoint").exists()
+    assert capsys.readouterr().out.count("1 epochs, ") == 3

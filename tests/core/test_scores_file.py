@@ -1,0 +1,223 @@
+"""Scores in a file: they come back as they were, and no pickle, no lie about sizes and no other file gets in."""
+
+import io
+import pickle
+import struct
+import zipfile
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from some_scores import IDS, some_scores
+
+from l2d_core.data import MAX_SCORES_BYTES, Scores, load_arrays, save_arrays
+
+
+def npy(array, *, allow_pickle=False):
+    """The bytes of an .npy file."""
+    file = io.BytesIO()
+    np.lib.format.write_array(file, np.asarray(array), allow_pickle=allow_pickle)
+    return file.getvalue()
+
+
+def claim(shape, descr="<f8"):
+    """An .npy header for an array of that shape, and no more than 8 bytes of it."""
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(file, {"descr": descr, "fortran_order": False, "shape": shape})
+    return file.getvalue() + bytes(8)
+
+
+def scores_bytes(**change):
+    """An .npz as `save` writes it, with some members replaced by other bytes, or left out where None."""
+    scores = some_scores()
+    members = {"format_version": npy(1)} | {field.name: npy(getattr(scores, field.name)) for field in fields(scores)}
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in {**members, **change}.items():
+            if content is not None:
+                archive.writestr(f"{name}.npy", content)
+    return file.getvalue()
+
+
+@pytest.fixture
+def load(tmp_path):
+    """A function that loads scores from the bytes of a file."""
+
+    def read(content):
+        path = tmp_path / "uploaded.npz"
+        path.write_bytes(content)
+        with path.open("rb") as file:
+            return Scores.load(file)
+
+    return read
+
+
+def assert_same(one, other):
+    for field in fields(one):
+        mine, theirs = getattr(one, field.name), getattr(other, field.name)
+        if isinstance(mine, np.ndarray):
+            assert mine.dtype == theirs.dtype
+            np.testing.assert_array_equal(mine, theirs)
+        else:
+            assert mine == theirs
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_scores_come_back_from_a_file_as_they_were(dtype, tmp_path):
+    scores = some_scores(logits=some_scores().logits.astype(dtype))
+    scores.save(tmp_path / "scores.npz")
+    assert_same(Scores.load(tmp_path / "scores.npz"), scores)
+    assert_same(Scores.load(str(tmp_path / "scores.npz")), scores)
+    assert [path.name for path in tmp_path.iterdir()] == ["scores.npz"]
+
+
+def test_the_hand_made_file_of_these_tests_is_one_that_loads(load):
+    assert_same(load(scores_bytes()), some_scores())
+
+
+def test_scores_come_back_from_memory_too():
+    assert_same(Scores.load(io.BytesIO(scores_bytes())), some_scores())
+
+
+@given(ids=st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), min_size=5, max_size=5))
+@settings(max_examples=30, deadline=None)
+def test_any_text_survives_as_an_id(ids, tmp_path_factory):
+    path = tmp_path_factory.mktemp("scores") / "scores.npz"
+    some_scores(ids=np.array(ids)).save(path)
+    assert Scores.load(path).ids.tolist() == ids
+
+
+def test_the_same_scores_give_the_same_bytes(tmp_path):
+    for name in ("one", "two"):
+        some_scores().save(tmp_path / name)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_a_failed_write_leaves_the_old_file_alone(tmp_path):
+    path = tmp_path / "scores.npz"
+    some_scores().save(path)
+    with pytest.raises(ValueError, match="ids must be a plain array, got object: it could only be stored as a pickle"):
+        some_scores(ids=np.array(IDS, dtype=object)).save(path)
+    assert_same(Scores.load(path), some_scores())
+
+
+sprung = []
+
+
+def spring():
+    sprung.append("unpickled")
+
+
+class Trap:
+    """Says so when it is unpickled."""
+
+    def __reduce__(self):
+        return spring, ()
+
+
+def test_a_pickle_is_refused_unopened(load):
+    trapped = np.array([Trap(), *IDS[1:]], dtype=object)
+    pickle.loads(pickle.dumps(Trap()))
+    assert sprung == ["unpickled"]  # the trap works
+    with pytest.raises(ValueError, match=r"not a readable \.npz file of plain arrays: Object arrays cannot be loaded"):
+        load(scores_bytes(ids=npy(trapped, allow_pickle=True)))
+    with pytest.raises(ValueError, match=r"not a readable \.npz file"):
+        load(pickle.dumps(Trap()))
+    assert sprung == ["unpickled"]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.7, 0.99])
+def test_a_truncated_file_is_named_and_refused(share, tmp_path):
+    path = tmp_path / "cut.npz"
+    whole = scores_bytes()
+    path.write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(ValueError, match=r"cut\.npz is not a readable \.npz file"):
+        Scores.load(path)
+
+
+def test_a_flipped_bit_is_found_by_the_checksum(load):
+    content = bytearray(scores_bytes())
+    place = content.find(some_scores().logits.tobytes())
+    assert place > 0
+    content[place + 3] ^= 1
+    with pytest.raises(ValueError, match=r"not a readable \.npz file.*CRC"):
+        load(content)
+
+
+def test_a_missing_file_is_a_missing_file(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        Scores.load(tmp_path / "none.npz")
+
+
+def test_a_zip_that_claims_too_large_a_size_is_refused_before_it_is_unpacked(load):
+    content = bytearray(scores_bytes())
+    entry = content.rfind(b"PK\x01\x02")  # the last entry of the central directory; the unpacked size is at byte 24
+    content[entry + 24 : entry + 28] = struct.pack("<I", 2**32 - 2)
+    with pytest.raises(ValueError, match=f"unpacks to 4,29.*, more than the {MAX_SCORES_BYTES:,} allowed"):
+        load(content)
+
+
+def test_the_allowed_size_is_the_sum_over_the_members(tmp_path):
+    save_arrays(tmp_path / "zeros.npz", {"a": np.zeros(1000), "b": np.zeros(500)})
+    whole = 2 * 128 + 1500 * 8  # each header takes 128 bytes
+    assert load_arrays(tmp_path / "zeros.npz", whole)["b"].shape == (500,)
+    assert (tmp_path / "zeros.npz").stat().st_size < whole / 10
+    with pytest.raises(ValueError, match=rf"unpacks to {whole:,} bytes, more than the {whole - 1:,} allowed"):
+        load_arrays(tmp_path / "zeros.npz", whole - 1)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        claim((10**13, 4)),
+        claim((5, 4)),
+        claim((-1, 4)),
+        claim((5, 4), descr="|O"),
+        npy(np.zeros((5, 4)))[:40],
+        b"\x93NUMPY\x09\x00" + bytes(40),
+    ],
+    ids=["more than any memory", "more than there is", "negative", "objects", "cut header", "unknown version"],
+)
+def test_a_lying_header_inside_the_zip_is_refused(content, load):
+    with pytest.raises(ValueError, match=r"not a readable \.npz file of plain arrays"):
+        load(scores_bytes(logits=content))
+
+
+def test_another_format_version_is_refused(load):
+    for version in (2, 0, "1", [1]):
+        with pytest.raises(ValueError, match=r"the scores file has format .*; this version reads 1$"):
+            load(scores_bytes(format_version=npy(version)))
+
+
+@pytest.mark.parametrize("name", ["format_version", *(field.name for field in fields(Scores))])
+def test_a_missing_array_is_named(name, load):
+    with pytest.raises(ValueError, match=f"the scores file lacks {name}; it holds "):
+        load(scores_bytes(**{name: None}))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"labels": np.array([0, 1, 1, 9, 1])}, r"labels must lie in 0\.\.1, got 9 at row 3 \(皮膚\)"),
+        ({"labels": np.array(1)}, r"labels must have shape \(5\), got \(\)"),
+        ({"class_names": np.array([["x", "y"]])}, r"class_names must have shape \(any\), got \(1, 2\)"),
+        ({"expert_names": np.array("anna")}, r"expert_names must have shape \(any\), got \(\)"),
+        ({"logits": np.full((5, 4), np.inf)}, r"logits must be finite, got inf at row 0"),
+    ],
+)
+def test_a_file_is_checked_like_scores_made_by_hand(change, message, load):
+    (name, value), *_ = change.items()
+    with pytest.raises(ValueError, match=message):
+        load(scores_bytes(**{name: npy(value)}))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"logits": b"not an array"}, {"format_version": b"1"}, {"logits": npy(np.full((5, 4), "x"))}, {"ids": npy("a")}],
+    ids=["bytes for an array", "bytes for a version", "text for numbers", "one text for all ids"],
+)
+def test_a_member_of_another_kind_is_refused_with_a_message(change, load):
+    with pytest.raises(ValueError, match=next(iter(change))):
+        load(scores_bytes(**change))
