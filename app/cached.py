@@ -1,5 +1,6 @@
 """What all sessions share: data sets, fits and their tables. Nothing here is ever changed after it is made."""
 
+import gc
 import threading
 from contextlib import suppress
 
@@ -25,9 +26,10 @@ def warm_up() -> threading.Thread:
 
 
 def _load_library() -> None:
-    from l2d_core import comparison, lab  # noqa: F401
+    import lab_experiment  # noqa: F401
     from l2d_core.datasets import LAB_DATASETS
 
     first = next(iter(LAB_DATASETS.values()))
     with suppress(OSError, ValueError):  # the page that needs it says what is wrong
         first.load(0, first.default_noise)
+    gc.freeze()  # what is imported stays: the collector need not look through it again

@@ -15,6 +15,9 @@ from l2d_core.datasets import LAB_DATASETS, LabDataset
 from l2d_core.experts import expert_correct_probability, per_class
 from l2d_core.seeds import numpy_generator
 
+# Fits bring threads of their own; the tables of a page are too small for more than one.
+torch.set_num_threads(1)
+
 
 @dataclass(frozen=True)
 class Truth:

@@ -75,14 +75,17 @@ def _launch(playwright: Playwright) -> Browser:
     return playwright.chromium.launch(executable_path=None if own.is_file() else system, args=FLAGS)
 
 
-def open_page(page: Page, url: str) -> Opening:
-    """Go there and wait until the page has settled."""
+def open_page(page: Page, url: str, *, has_charts: bool = True) -> Opening:
+    """Go there and wait until the page has settled, with all its charts drawn where it has any."""
     page.goto(url)
+    if has_charts:
+        page.wait_for_function("bench.allDrawn()", timeout=PATIENCE_MS, polling=50)
     _settle(page)
     noted = page.evaluate(
         "({started: performance.timeOrigin, drawn: bench.drawnAt(), first: bench.firstChart,"
         " heading: bench.firstHeading, change: bench.lastChange})"
     )
+    _raise_where_broken(page)
     drawn = [time for time in noted["drawn"] if time is not None]
     return Opening(
         noted["started"] / 1000,

@@ -68,6 +68,13 @@ class Estimate:
     mean: float
     half_width: float
 
+    @classmethod
+    def of(cls, mean: float | None, half_width: float | None) -> "Estimate":
+        """ValueError where there is nothing to average, or no interval."""
+        if mean is None or half_width is None:
+            raise ValueError(f"a mean over seeds with its interval is needed, got {mean} and {half_width}")
+        return cls(mean, half_width)
+
     def __str__(self) -> str:
         return f"{100 * self.mean:.1f} ± {100 * self.half_width:.1f}"
 
@@ -134,13 +141,13 @@ def system_advantage(fit: LabFit) -> Estimate:
         name: np.array([evaluation.accuracies(one, defer_by_argmax(one.logits))["system"].value for one in seeds])
         for name, seeds in fit.scores.items()
     }
-    return Estimate(*mean_and_interval(systems["one_vs_all"] - systems["softmax"]))
+    return Estimate.of(*mean_and_interval(systems["one_vs_all"] - systems["softmax"]))
 
 
 def estimate_of(summary: pd.DataFrame, estimator: str, measured: str) -> Estimate:
     """One measure of one estimator, from the table of `comparison.summarise`."""
-    row = summary[(summary["estimator"] == estimator) & (summary["measure"] == measured)].to_dict("records")[0]
-    return Estimate(row["mean"], row["half_width"])
+    rows = summary.set_index(["estimator", "measure"])
+    return Estimate.of(*rows.loc[(estimator, measured), ["mean", "half_width"]])
 
 
 def _fit_row(name: str, result: Result) -> list[str]:

@@ -7,7 +7,6 @@
 
   bench.reset = () => {
     Object.assign(bench, { pressed: null, sent: null, lastReceived: null, bytesIn: 0, bytesOut: 0 });
-    bench.ranSince = false;
     bench.drawn = new Map(); // chart -> when its last drawing was on the screen
     bench.lastActivity = performance.now();
   };
@@ -67,15 +66,21 @@
       if (element?.closest(MAIN)) bench.lastChange = bench.lastActivity = performance.now();
     }
     if (bench.firstHeading === null && document.querySelector(`${MAIN} h1`)) bench.firstHeading = performance.now();
-    if (document.querySelector('[data-test-script-state="running"]')) bench.ranSince = true;
   }).observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
 
-  // The run is over, every message is in, and nothing has changed for `quiet` milliseconds.
+  // The server has answered, its run is over, and nothing has come in or changed for `quiet` milliseconds.
   bench.settled = (quiet) =>
-    bench.ranSince &&
+    bench.sent !== null &&
+    bench.lastReceived > bench.sent &&
     !pending.size &&
     document.querySelector('[data-test-script-state="notRunning"]') !== null &&
     performance.now() - bench.lastActivity > quiet;
+
+  // Every chart is there and has been drawn: the code that draws them is fetched when the first is needed.
+  bench.allDrawn = () =>
+    bench.firstChart !== null &&
+    !document.querySelector('[data-testid="stSkeleton"]') &&
+    bench.charts().every((chart) => bench.drawn.has(chart));
 
   bench.charts = () => [...document.querySelectorAll(CHART)];
   const hash = (text) => {
@@ -83,11 +88,13 @@
     for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 16777619);
     return value;
   };
+  // An SVG without the numbers that Vega gives its clip paths, which grow with each chart that is made anew.
+  const textOf = (svg) => svg?.outerHTML.replace(/(clip|gradient_)\d+/g, "$1") ?? "";
   // What each chart shows, as a number: slow, so only read before a move and after the page has settled.
   bench.fingerprints = () =>
     bench.charts().map((chart) => {
       const canvas = chart.querySelector("canvas");
-      return hash(canvas ? canvas.toDataURL() : (chart.querySelector("svg")?.outerHTML ?? ""));
+      return hash(canvas ? canvas.toDataURL() : textOf(chart.querySelector("svg")));
     });
   bench.drawnAt = () => bench.charts().map((chart) => bench.drawn.get(chart) ?? null);
 })();

@@ -20,12 +20,10 @@ START_SECONDS = 60
 
 @dataclass(frozen=True)
 class Server:
-    """A running server. started_at: wall clock of the moment that it answered. torch_note: see `watched_server.py`."""
+    """A running server. torch_note: the file that `watched_server.py` writes."""
 
     port: int
     pid: int
-    started_at: float
-    start_seconds: float
     torch_note: Path
 
     @property
@@ -46,23 +44,26 @@ class Server:
 @contextmanager
 def running(app: Path) -> Iterator[Server]:
     """Start `app` as a user would (settings from .streamlit/config.toml), wait until it answers, and end it after."""
-    with tempfile.TemporaryDirectory() as folder, socket.socket() as probe:
-        probe.bind(("localhost", 0))
-        port = probe.getsockname()[1]
-        probe.close()
+    port = _free_port()
+    with tempfile.TemporaryDirectory() as folder:
         note, log_path = Path(folder) / "torch", Path(folder) / "log"
         command = [sys.executable, str(ROOT / "benchmarks" / "watched_server.py"), str(note)]
         options = [f"--server.port={port}", "--server.address=localhost", "--server.headless=true"]
-        begin = time.perf_counter()
         with log_path.open("wb") as log:
             process = subprocess.Popen([*command, str(app), *options], cwd=ROOT, stdout=log, stderr=log)
         try:
             _wait_until_healthy(port, process, log_path)
-            yield Server(port, process.pid, time.time(), time.perf_counter() - begin, note)
+            yield Server(port, process.pid, note)
         finally:
             process.terminate()
             process.wait(20)
             _show_problems(log_path)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        return probe.getsockname()[1]
 
 
 def _wait_until_healthy(port: int, process: subprocess.Popen, log: Path) -> None:

@@ -90,7 +90,9 @@ def fit(
     names, config = tuple(surrogates), config or HeadConfig()
     job = _Job(train, test, confusion, names, config, options or {}, random_labels, extra_inputs)
     _check(job, seeds)
-    parts = [chunk for chunk in np.array_split(np.asarray(seeds), min(len(seeds), _num_workers())) if len(chunk)]
+    # The steps of a linear head are too short for a second thread to gain what it costs.
+    num_parts = 1 if config.kind == "linear" else min(len(seeds), _num_workers())
+    parts = np.array_split(np.asarray(seeds), num_parts)
     done = [0.0] * len(parts)
     futures = [
         _workers().submit(_fit_seeds, job, [int(s) for s in part], partial(done.__setitem__, place))

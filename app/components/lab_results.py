@@ -72,12 +72,13 @@ def _draw_reliability(fit: LabFit, bins: int, strategy: str, table: pd.DataFrame
                 if numbers_shown:
                     section.table(tables[estimator])
                     continue
-                st.vega_lite_chart(
+                section.chart(
                     charts.reliability(
                         tables[estimator], above[estimator], estimator, is_bounded=_is_bounded(estimator)
                     ),
-                    key=f"reliability-{estimator}",
-                    alt=_reliability_text(table, estimator, tables[estimator]),
+                    f"reliability-{estimator}",
+                    f"Reliability diagram of {ESTIMATORS[estimator].title}",
+                    _reliability_text(table, estimator, tables[estimator]),
                 )
 
 
@@ -125,7 +126,7 @@ def _draw_risk(fit: LabFit, truth: Truth, table: pd.DataFrame) -> None:
                     f"{numbers.percent(_share_below(true, 0.05))}."
                 )
                 spec = charts.risk(tables[estimator], true, estimator, is_bounded=_is_bounded(estimator))
-                st.vega_lite_chart(spec, key=f"risk-{estimator}", alt=text)
+                section.chart(spec, f"risk-{estimator}", f"Histogram of risk by {ESTIMATORS[estimator].title}", text)
 
 
 def _share_below(histogram: pd.DataFrame, risk: float) -> float:
@@ -158,7 +159,9 @@ def _draw_coverage(curves: dict[str, pd.DataFrame], table: pd.DataFrame) -> None
         for column, (measure, title) in zip(st.columns(2), CURVES.items(), strict=True):
             spec = charts.coverage(*_coverage_tables(curves, rows, measure), title)
             with column:
-                st.vega_lite_chart(spec, key=f"coverage-{measure}", alt=_coverage_text(rows, title))
+                section.chart(
+                    spec, f"coverage-{measure}", f"{title} against coverage".capitalize(), _coverage_text(rows, title)
+                )
 
 
 def _coverage_tables(

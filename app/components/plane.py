@@ -52,7 +52,8 @@ def _draw_truth(fit: LabFit, true_probability: np.ndarray) -> None:
                     f"over {len(rows)} cases, correlation {_correlation(table)}."
                 )
                 shown = table.assign(estimate=table["estimate"].clip(upper=charts.ABOVE_ONE))
-                st.vega_lite_chart(charts.truth(shown, estimator), key=f"truth-{estimator}", alt=text)
+                name = f"{ESTIMATORS[estimator].title} against the true probability"
+                section.chart(charts.truth(shown, estimator), f"truth-{estimator}", name, text)
                 st.caption(f"Mean absolute error {error:.3f}, n = {len(rows)}")
 
 

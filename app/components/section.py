@@ -1,8 +1,11 @@
 """A section of charts: its question, what is drawn, a switch from charts to numbers, and the table to download."""
 
+from html import escape
+
 import pandas as pd
 import streamlit as st
 
+from components import charts
 from components.looks import ESTIMATORS
 
 VIEWS = ("Charts", "Numbers")
@@ -37,6 +40,16 @@ def header(question: str, explanation: str, name: str, tables: dict[str, pd.Data
             )
     st.caption(explanation)
     return view == "Numbers"
+
+
+def chart(spec: charts.Spec, key: str, name: str, text: str) -> None:
+    """Draw a Vega chart, and after it, for screen readers alone, what it shows with its numbers.
+
+    name: the chart's own accessible name. It stays the same as the numbers change: a new one would make the browser
+    build the chart anew instead of moving its marks.
+    """
+    st.vega_lite_chart(spec, key=key, alt=f"{name}. Its numbers are in the text that follows.")
+    st.html(f'<p class="for-screen-readers">{escape(text)}</p>')
 
 
 def name_of(estimator: str) -> str:

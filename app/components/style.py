@@ -13,6 +13,7 @@ _SHEET = """
 [class*="st-key-charts"] [data-testid="stHorizontalBlock"] {flex-wrap: wrap;}
 [class*="st-key-charts"] [data-testid="stColumn"] {flex: 1 1 270px; min-width: 270px;}
 [class*="st-key-wide-charts"] [data-testid="stColumn"] {flex: 1 1 360px; min-width: 360px;}
+.for-screen-readers {position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);}
 .kpis {display: grid; grid-template-columns: repeat(auto-fit, minmax(148px, 1fr)); gap: .6rem; margin: .1rem 0;}
 .kpi {border: 1px solid rgba(128,136,146,.35); border-left: 5px solid var(--look, rgba(128,136,146,.6));
   border-radius: .4rem; padding: .4rem .65rem .45rem;}

@@ -15,6 +15,7 @@ from l2d_core.evaluation import (
     budget_curve,
     coverage_curve,
     curve_at,
+    margin_of_scores,
     optimal_curve,
     random_curve,
 )
@@ -159,3 +160,13 @@ def test_margins_are_one_number_a_case(margin):
     for curve in (coverage_curve, lambda s, m: budget_curve(s, m, [0.5], forced=True)):
         with pytest.raises(ValueError, match="margin must"):
             curve(hand_scores(), margin)
+
+
+def test_cases_are_ordered_by_probabilities_as_the_paper_orders_them():
+    scores = random_scores(seed=4)
+    weight = np.exp(scores.logits)
+    p = weight / weight.sum(axis=1, keepdims=True)
+    assert margin_of_scores(scores) == pytest.approx(p[:, -1] - p[:, :-1].max(axis=1))
+    one_vs_all = random_scores(seed=4, surrogate="one_vs_all")
+    p = 1 / (1 + np.exp(-one_vs_all.logits))
+    assert margin_of_scores(one_vs_all) == pytest.approx(p[:, -1] - p[:, :-1].max(axis=1))

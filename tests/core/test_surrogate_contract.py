@@ -201,3 +201,17 @@ def test_bad_options_are_refused_with_what_is_allowed(function):
             getattr(SURROGATES["softmax"], function)(*cases, alpha=alpha)
     with pytest.raises(ValueError, match="phi must be one of 'logistic', 'brier'; got 'hinge'"):
         getattr(SURROGATES["one_vs_all"], function)(*cases, phi="hinge")
+
+
+@pytest.mark.parametrize("name", SURROGATES)
+def test_its_probabilities_decide_as_its_logits_do(name):
+    logits = torch.randn(500, 5, generator=torch.Generator().manual_seed(3), dtype=torch.float64) * 4
+    probabilities = SURROGATES[name].probabilities(logits)
+    assert probabilities.shape == logits.shape
+    assert ((probabilities > 0) & (probabilities < 1)).all()
+    assert torch.equal(defer_by_argmax(probabilities), defer_by_argmax(logits))
+    assert torch.equal(probabilities[:, :-1].argmax(dim=1), logits[:, :-1].argmax(dim=1))
+
+
+def defer_by_argmax(scores):
+    return scores[:, -1] >= scores[:, :-1].amax(dim=1)
