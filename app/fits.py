@@ -7,7 +7,7 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from typing import Any
 
-POLL_SECONDS = 0.05
+POLL_SECONDS = 0.2
 
 
 @dataclass

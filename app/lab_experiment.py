@@ -1,5 +1,6 @@
 """An experiment of the live lab: from its settings to all that its page draws, without a call to Streamlit."""
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from l2d_core.seeds import numpy_generator
 
 # Fits bring threads of their own; the tables of a page are too small for more than one.
 torch.set_num_threads(1)
+# A fit makes thousands of short calls: it must not wait the usual 5 ms for another session's Python before each.
+sys.setswitchinterval(0.0005)
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ def bank_path(name: str) -> Path:
     path = FOLDER / f"{name}.npz"
     if not path.is_file():
         raise FileNotFoundError(
-            f"there is no feature bank at {path}; make it from the images with: "
+            f"there is no feature bank pretrained/features/{path.name}; make it from the images with: "
             f"python -m l2d_core pretrain features --data-root DIR --dataset {name}"
         )
     return path

@@ -6,6 +6,7 @@ gradient of each loss with respect to the logits is its closed form: together a 
 differentiation of the plain layout takes.
 """
 
+import math
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -226,8 +227,8 @@ def _descend(
     batch_generators = [torch_generator(seed, "batches") for seed in seeds]
     steps = config.epochs * -(-num_cases // config.batch_size)
     optimizer = torch.optim.AdamW(weights, lr=config.rate, weight_decay=config.weight_decay, fused=True)
-    rate = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
     inputs = job.train.inputs.float()
+    step = 0
     buffer = torch.empty(len(seeds) * min(config.batch_size, num_cases), inputs.shape[1])
     for epoch in range(config.epochs):
         order = torch.stack([torch.randperm(num_cases, generator=generator) for generator in batch_generators])
@@ -240,8 +241,10 @@ def _descend(
             batch = torch.index_select(inputs, 0, rows.reshape(-1), out=buffer[: rows.numel()])
             batch = batch.view(*rows.shape, -1)
             _set_gradients(job, weights, batch, epoch_labels[:, part], epoch_correct[:, part])
+            # A scheduler object would take as long as the step itself.
+            optimizer.param_groups[0]["lr"] = config.rate * (1 + math.cos(math.pi * step / steps)) / 2
             optimizer.step()
-            rate.step()
+            step += 1
         report((epoch + 1) / config.epochs)
 
 

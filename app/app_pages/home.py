@@ -5,19 +5,22 @@ import streamlit as st
 from components import diagram
 
 LAB = "app_pages/live_lab.py"
-# Where to start: what to see, the link's words, and the lab's settings that differ from its first ones.
+# Where to start: a short name, what to see, the link's words, and the lab's settings that differ from its first ones.
 STARTS = (
     (
+        "skin lesions",
         "Skin lesions, and a dermatologist who knows moles",
         "Real images of HAM10000. Watch how many softmax odds lie above 100 %, then move the slider for melanoma.",
         {},
     ),
     (
+        "photographs",
         "Small photographs, and an expert for half of the classes",
         "CIFAR-10, the paper's first expert: right in 75 % of the first five classes, in 20 % of the others.",
         {"data": "CIFAR-10: small photographs"},
     ),
     (
+        "the plane",
         "Points in the plane, where the truth is known",
         "See each estimate beside the true probability, and what each system defers beside the Bayes rule.",
         {"data": "Gaussians in the plane (truth known)"},
@@ -44,8 +47,8 @@ with picture:
 
 st.subheader("Make an expert, and see what is believed of it", anchor=False)
 with st.container(key="charts-starts"):
-    for (title, text, settings), column in zip(STARTS, st.columns(len(STARTS)), strict=True):
+    for (name, title, text, settings), column in zip(STARTS, st.columns(len(STARTS)), strict=True):
         with column, st.container(border=True, height="stretch"):
             st.markdown(f"**{title}**")
             st.markdown(text)
-            st.page_link(LAB, label="Open in the live lab", icon=":material/science:", query_params=settings)
+            st.page_link(LAB, label=f"Open {name} in the live lab", icon=":material/science:", query_params=settings)

@@ -17,11 +17,12 @@ with st.sidebar:
 if LAB_DATASETS[settings.dataset].is_medical:
     st.caption(f":material/medical_information: {DIAGNOSIS_NOTE}")
 status = st.empty()
+seeds = "1 seed" if settings.num_seeds == 1 else f"{settings.num_seeds} seeds"
 try:
     result = cached.fit_board().get(
         settings,
         lambda on_progress: lab_experiment.run(settings, on_progress),
-        lambda share: status.progress(share, f"Training {settings.num_seeds} seeds: {share:.0%}"),
+        lambda share: status.progress(share, f"Training for {seeds}: {share:.0%}"),
     )
 except (OSError, ValueError) as problem:
     status.error(str(problem))

@@ -181,9 +181,11 @@ def _risk_spec(estimator: str, is_bounded: bool) -> Spec:
 def _coverage_spec(measure: str, systems: tuple[str, ...]) -> Spec:
     looks = [look for look in SYSTEMS.values() if look.title in systems]
     names = [look.title for look in looks]
-    legend = {"title": None, "orient": "bottom"}
+    legend = {"title": None, "orient": "bottom", "columns": 2}
     color = alt.Color(
-        "system:N", scale=alt.Scale(domain=names, range=[k.color for k in looks]), legend=alt.Legend(**legend)
+        "system:N",
+        scale=alt.Scale(domain=names, range=[k.color for k in looks]),
+        legend=alt.Legend(**legend | {"columns": 1 if len(names) > 2 else 2}),
     )
     shape = alt.Shape("system:N", scale=alt.Scale(domain=names, range=[k.shape for k in looks]))
     dash = alt.StrokeDash(

@@ -54,14 +54,17 @@ def _draw_preset(dataset: str, class_names: Sequence[str]) -> None:
     offered = [name for name, preset in PRESETS.items() if preset.fits(class_names)]
     k_key = f"{dataset}_k"
     current = _matching_preset(dataset, class_names, offered)
-    st.session_state[f"{dataset}_preset"] = current
-    st.selectbox(
-        "Expert",
-        [*offered, OWN],
-        format_func=lambda name: "Own setting" if name == OWN else PRESETS[name].title,
+    # A menu and not a select box: it holds no value that a message sent before the last answer came could bring back.
+    st.menu_button(
+        "Expert: own setting" if current == OWN else f"Expert: {PRESETS[current].title}",
+        offered,
+        format_func=lambda name: PRESETS[name].title,
         key=f"{dataset}_preset",
-        on_change=_take_preset,
+        on_click=_take_preset,
         args=(dataset, tuple(class_names)),
+        icon=":material/person:",
+        width="stretch",
+        help="An expert to start from: sets the slider of each class",
     )
     st.button(
         "Reset the expert",
@@ -77,8 +80,8 @@ def _draw_preset(dataset: str, class_names: Sequence[str]) -> None:
             len(class_names),
             min(5, len(class_names)),
             key=k_key,
-            on_change=_take_preset,
-            args=(dataset, tuple(class_names)),
+            on_change=_set_accuracies,
+            args=(dataset, tuple(class_names), current),
         )
 
 
@@ -89,14 +92,12 @@ def _matching_preset(dataset: str, class_names: Sequence[str], offered: Sequence
     k = st.session_state.get(f"{dataset}_k", min(5, len(class_names)))
     wrong = st.session_state.get("wrong", WRONG_RULES[0])
     fitting = [name for name in offered if _percents(name, class_names, k) == now and PRESETS[name].wrong == wrong]
-    last = st.session_state.get(f"{dataset}_preset")
+    last = st.session_state.get(f"{dataset}_chosen")
     return last if last in fitting else next(iter(fitting), OWN)
 
 
 def _take_preset(dataset: str, class_names: Sequence[str]) -> None:
-    chosen = st.session_state[f"{dataset}_preset"]
-    if chosen != OWN:
-        _set_accuracies(dataset, class_names, chosen)
+    _set_accuracies(dataset, class_names, st.session_state[f"{dataset}_preset"])
 
 
 def _set_accuracies(dataset: str, class_names: Sequence[str], preset: str) -> None:
@@ -104,7 +105,7 @@ def _set_accuracies(dataset: str, class_names: Sequence[str], preset: str) -> No
     for name, percent in zip(class_names, _percents(preset, class_names, k), strict=True):
         st.session_state[_key(dataset, name)] = percent
     st.session_state["wrong"] = PRESETS[preset].wrong
-    st.session_state[f"{dataset}_preset"] = preset
+    st.session_state[f"{dataset}_chosen"] = preset
 
 
 def _percents(preset: str, class_names: Sequence[str], k: int) -> list[int]:

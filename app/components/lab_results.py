@@ -160,7 +160,10 @@ def _draw_coverage(curves: dict[str, pd.DataFrame], table: pd.DataFrame) -> None
             spec = charts.coverage(*_coverage_tables(curves, rows, measure), title)
             with column:
                 section.chart(
-                    spec, f"coverage-{measure}", f"{title} against coverage".capitalize(), _coverage_text(rows, title)
+                    spec,
+                    f"coverage-{measure}",
+                    f"{title} against coverage".capitalize(),
+                    _coverage_text(rows, measure, title),
                 )
 
 
@@ -171,7 +174,7 @@ def _coverage_tables(
     shown = {"this system": measure}
     if measure == "system_accuracy":
         shown |= {"optimal deferral": "optimal", "random deferral": "random"}
-    accuracy = "system" if measure == "system_accuracy" else "machine_on_kept"
+    accuracy = _own_accuracy(measure)
     for name, curve in curves.items():
         for line, column in shown.items():
             part = curve[["coverage", column]].rename(columns={column: "accuracy"}).dropna()
@@ -185,12 +188,18 @@ def _coverage_tables(
     return pd.concat(lines, ignore_index=True), points, rules
 
 
-def _coverage_text(rows: pd.DataFrame, title: str) -> str:
+def _own_accuracy(measure: str) -> str:
+    """The measure of the operating point that lies on a curve."""
+    return "system" if measure == "system_accuracy" else "machine_on_kept"
+
+
+def _coverage_text(rows: pd.DataFrame, measure: str, title: str) -> str:
     parts = [f"Lines of the {title} against coverage."]
+    own = _own_accuracy(measure)
     for name in rows.index.unique(level="surrogate"):
-        cells = {measure: numbers.estimate(rows.loc[(name, measure)]) for measure in ("system", "coverage")}
+        cells = {measure: numbers.estimate(rows.loc[(name, measure)]) for measure in (own, "coverage")}
         parts.append(
-            f"{SYSTEMS[name].title}: {cells['system']} at its own coverage of {cells['coverage']}; "
+            f"{SYSTEMS[name].title}: {cells[own]} at its own coverage of {cells['coverage']}; "
             f"machine alone {numbers.estimate(rows.loc[(name, 'machine_alone')])}, "
             f"expert alone {numbers.estimate(rows.loc[(name, 'expert_alone')])}."
         )

@@ -2,6 +2,7 @@
 
 from html import escape
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -28,7 +29,7 @@ def header(question: str, explanation: str, name: str, tables: dict[str, pd.Data
                 label_visibility="collapsed",
             )
             st.download_button(
-                "Table",
+                f"Table: {name}",
                 lambda: to_csv(tables),
                 f"{name}.csv",
                 "text/csv",
@@ -86,8 +87,8 @@ COLUMNS = {
 
 
 def table(frame: pd.DataFrame) -> None:
-    """A table of numbers with the columns of COLUMNS, three digits each; the number of cases is that of one seed."""
-    shown = frame[[name for name in COLUMNS if name in frame]]
+    """A table of the columns of COLUMNS, three digits each; cases are those of one seed, -inf is left empty."""
+    shown = frame[[name for name in COLUMNS if name in frame]].replace(-np.inf, np.nan)
     st.dataframe(shown.round(3).rename(columns=COLUMNS), hide_index=True, height=300)
 
 

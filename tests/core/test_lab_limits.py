@@ -124,7 +124,7 @@ def test_the_error_of_one_thread_is_what_the_caller_gets_though_the_others_were_
 
     monkeypatch.setattr(lab, "_fit_seeds", part)
     with workers(2), pytest.raises(ValueError, match="seed 1 went wrong"):
-        fit()
+        fit(config=replace(LINEAR, kind="mlp"))
 
 
 # What is refused.

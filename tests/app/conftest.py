@@ -1,0 +1,43 @@
+"""The app's folder on the path, as `streamlit run` has it, and what a test can watch or hold open."""
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+import streamlit as st
+
+pytest.register_assert_rewrite("lab_page")
+
+from lab_page import APP  # noqa: E402
+
+sys.path.insert(0, str(APP))
+
+
+@pytest.fixture(autouse=True)
+def _first_page():
+    """Each test meets a server that has no fits yet."""
+    import cached
+
+    cached.fit_board.clear()
+
+
+@pytest.fixture
+def fits(monkeypatch):
+    """The calls of `lab.fit`, in order: train, test, confusion, and each keyword."""
+    from l2d_core import lab
+
+    calls, fit = [], lab.fit
+
+    def watched(train, test, confusion, **options):
+        calls.append(SimpleNamespace(train=train, test=test, confusion=confusion, **options))
+        return fit(train, test, confusion, **options)
+
+    monkeypatch.setattr(lab, "fit", watched)
+    return calls
+
+
+@pytest.fixture
+def open_expanders(monkeypatch):
+    """Every expander stands open; AppTest cannot open one."""
+    expander = st.expander
+    monkeypatch.setattr(st, "expander", lambda *args, **options: expander(*args, **options | {"expanded": True}))

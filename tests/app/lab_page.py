@@ -1,0 +1,120 @@
+"""The live lab in AppTest: how a test opens it, and reads what it shows."""
+
+import io
+import re
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).resolve().parents[2]
+APP = ROOT / "app"
+LAB = "app_pages/live_lab.py"
+TITLES = {
+    "odds": "Softmax odds",
+    "proxy": "Softmax proxy",
+    "sigmoid": "One-vs-all",
+    "probability": "Asymmetric softmax",
+}
+
+
+def open_home():
+    """A new session on Home."""
+    return AppTest.from_file(APP / "Home.py", default_timeout=60).run()
+
+
+def open_lab(**settings):
+    """A new session on the live lab, with these widgets, by key, set as a link sets them."""
+    app = open_home().switch_page(LAB)
+    for key, value in settings.items():
+        app.session_state[key] = value
+    return app.run()
+
+
+def open_digits(**settings):
+    """The live lab on the data whose fits take least time, and less for fewer epochs than it opens with."""
+    return open_lab(**{"data": "digits", "seeds": 1, "digits_epochs": 4} | settings)
+
+
+def set_experts(app, dataset, class_names, percents):
+    """Move all class sliders at once, and run."""
+    for name, percent in zip(class_names, percents, strict=True):
+        app.slider(key=f"{dataset}_{name}").set_value(percent)
+    return app.run()
+
+
+def percents(app, dataset, class_names):
+    """Where the class sliders stand."""
+    return [app.slider(key=f"{dataset}_{name}").value for name in class_names]
+
+
+def cards(app):
+    """Title -> value of the key numbers."""
+    html = next(element.value for element in app.html if 'class="kpi"' in element.value)
+    pairs = re.findall(r'class="name">(.*?)</div><div class="value">(.*?)</div>', html)
+    return {name: re.sub(r"<.*?>", "", value) for name, value in pairs}
+
+
+def summary(app):
+    """The table of all numbers: measure by estimator, as text."""
+    return app.table[0].value
+
+
+def charts(app, start=""):
+    """The Vega-Lite charts whose name for screen readers starts like this."""
+    return [chart for chart in app.get("vega_lite_chart") if chart.proto.alt.startswith(start)]
+
+
+def spoken(app, start=""):
+    """The texts for screen readers, one after each Vega-Lite chart, that start like this."""
+    found = [re.search(r'class="for-screen-readers">(.*?)</', element.value) for element in app.html]
+    return [text for match in found if match and (text := unescape(match[1])).startswith(start)]
+
+
+def tables_of(chart):
+    """Name -> table of what a chart draws."""
+    return {part.name: pa.ipc.open_stream(io.BytesIO(part.data.data)).read_pandas() for part in chart.proto.datasets}
+
+
+def texts(app):
+    """Each text that a visitor can read or hear, cells of tables that hold text included."""
+    for element in app:
+        proto = getattr(element, "proto", None)
+        for name in ("label", "help", "alt"):
+            if isinstance(text := getattr(proto, name, None), str):
+                yield text
+        value = getattr(element, "value", None) if proto is not None else None
+        if isinstance(value, str):
+            yield value
+    for table in app.table:
+        yield table.value.to_string()
+
+
+def assert_sound(app):
+    """No error, no exception, and nowhere a number that is none."""
+    assert not app.exception, app.exception[0].value
+    assert not app.error, app.error[0].value
+    assert not app.warning, app.warning[0].value
+    broken = [text for text in texts(app) if re.search(r"\b(nan|inf|infinity|none)\b", text, re.IGNORECASE)]
+    assert not broken
+    for chart in charts(app):
+        for name, table in tables_of(chart).items():
+            assert_drawable(table, f"{name} of {chart.proto.alt}")
+    for chart in app.get("plotly_chart"):
+        assert not re.search(r"NaN|Infinity|null", chart.proto.spec)
+    for frame in app.dataframe:
+        assert_drawable(frame.value, str(list(frame.value)))
+
+
+def assert_drawable(table, name):
+    """Numbers are finite, but for the edge of an open bin, and missing only in empty bins and where none are kept."""
+    numbers = table.drop(columns=["low", "from"], errors="ignore").select_dtypes("number").to_numpy(dtype=float)
+    assert not np.isinf(numbers).any(), name
+    nothing = np.zeros(len(table), dtype=bool)
+    for count in ("n", "cases", "coverage"):
+        nothing |= table[count].to_numpy(dtype=float) == 0 if count in table else False
+    rows = table[pd.isna(table).any(axis=1).to_numpy() & ~nothing]
+    assert rows.empty, f"{name}:\n{rows}"

@@ -1,0 +1,79 @@
+"""Home: four sentences, one picture, the way to the lab, and nothing slow before it is drawn."""
+
+import re
+import subprocess
+import sys
+from urllib.parse import parse_qs
+
+import pytest
+from lab_page import APP, LAB, ROOT, open_digits, open_home
+
+DRAW_HOME = """
+import sys
+sys.path.insert(0, {app!r})
+import cached
+warm_up, started = cached.warm_up, []
+cached.warm_up = lambda: started.append("torch" in sys.modules)
+from streamlit.testing.v1 import AppTest
+home = AppTest.from_file({app!r} + "/Home.py", default_timeout=60).run()
+assert not home.exception, home.exception[0].value
+assert [title.value for title in home.title] == ["Learning to defer"]
+assert started == [False], "torch was imported before Home was drawn"
+assert {{"torch", "l2d_core.lab"}}.isdisjoint(sys.modules)
+warm_up().join(60)
+assert {{"torch", "l2d_core.lab"}} <= set(sys.modules)
+"""
+
+
+def in_a_new_python(code):
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+def test_home_is_drawn_before_torch_is_imported_and_then_the_library_is_imported_in_the_background():
+    in_a_new_python(DRAW_HOME.format(app=str(APP)))
+
+
+@pytest.mark.parametrize("module", ["streamlit", "torch"])
+def test_importing_the_library_does_not_import(module):
+    in_a_new_python(f"import sys, l2d_core; assert {module!r} not in sys.modules")
+
+
+def test_home_says_what_learning_to_defer_is_in_four_sentences():
+    home = open_home()
+    assert not home.exception
+    text = max((part.value for part in home.markdown), key=len)
+    plain = re.sub(r"\[(.*?)\]\(.*?\)", r"\1", text)
+    assert len(re.findall(r"[.!?](?:\s|$)", plain)) == 4
+    assert "one-vs-all" in plain
+
+
+def test_home_has_a_picture_with_a_text_for_screen_readers():
+    (picture,) = (image for element in open_home().image for image in element.proto.imgs)
+    assert "defer" in picture.alt
+    assert len(picture.alt) > 100
+
+
+@pytest.mark.parametrize("theme", ["light", "dark", None])
+def test_the_picture_is_drawn_in_each_theme(theme):
+    home = open_home()
+    home.context["theme"] = theme
+    assert not home.run().exception
+    assert len(home.image) == 1
+
+
+def test_each_way_into_the_lab_leads_to_a_data_set_that_it_offers():
+    home = open_home()
+    lab = open_digits()
+    titles = lab.selectbox(key="data").options
+    starts = [parse_qs(link.proto.query_string) for link in home.get("page_link")]
+    assert {link.proto.page for link in home.get("page_link")} == {"lab"}
+    assert [titles.index(start["data"][0]) if start else 0 for start in starts] == [0, 1, 3]
+
+
+def test_the_way_back_from_the_lab_is_home():
+    app = open_home().switch_page(LAB).run()
+    assert [title.value for title in app.title] == ["Live lab"]
+    app.switch_page("app_pages/home.py").run()
+    assert [title.value for title in app.title] == ["Learning to defer"]
+    assert not app.exception

@@ -1,0 +1,66 @@
+"""The live lab in a browser's window: opening it, waiting for it, moving its sliders, and reading what it shows."""
+
+import re
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+DIGITS, GAUSSIANS = "Handwritten digits", "Gaussians in the plane (truth known)"
+QUICK = {"data": DIGITS, "seeds": 1, "digits_epochs": 4}
+SETTLED = """() =>
+    document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning' &&
+    document.querySelectorAll('[data-testid=stVegaLiteChart] svg').length >= 8 &&
+    !document.querySelector('[data-stale=true]')"""
+CHANGED = "before => JSON.stringify([...document.querySelectorAll('.kpi')].map(card => card.innerText)) !== before"
+CARDS = "JSON.stringify([...document.querySelectorAll('.kpi')].map(card => card.innerText))"
+ALERTS = '[data-testid="stException"], [data-testid="stAlert"]'
+
+
+def open_lab(page, server, **settings):
+    """Go to the lab by a link that holds these settings, and wait until it has drawn all."""
+    page.goto(f"{server}/lab?{urlencode(settings)}")
+    settle(page)
+
+
+def settle(page):
+    """Wait until the script is done and all charts are drawn."""
+    page.wait_for_function(SETTLED)
+    assert page.locator(ALERTS).count() == 0, page.locator(ALERTS).first.inner_text()
+
+
+def change(page, act):
+    """Do something that changes the key numbers, and wait until all is drawn anew."""
+    before = page.evaluate(CARDS)
+    act()
+    page.wait_for_function(CHANGED, arg=before)
+    settle(page)
+
+
+def slider(page, name):
+    """The slider whose label starts with this word."""
+    return page.get_by_role("slider", name=re.compile(rf"^{re.escape(name)}\b"))
+
+
+def press(page, name, *keys):
+    """Press keys on a slider."""
+    slider(page, name).focus()
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def cards(page):
+    """The texts of the key numbers, in order."""
+    return page.locator(".kpi").all_inner_texts()
+
+
+def chart(page, start):
+    """The chart whose accessible name starts like this."""
+    return page.locator(f'[role="graphics-document"][aria-label^="{start}"]')
+
+
+def spoken(page, start):
+    """What a screen reader is told of a chart, which starts like this."""
+    return page.locator(".for-screen-readers").filter(has_text=re.compile(rf"^{start}")).text_content()
+
+
+def query(page):
+    """What the address says of the settings."""
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}

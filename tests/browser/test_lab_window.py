@@ -1,0 +1,82 @@
+"""The window around the live lab: nothing from elsewhere, nothing cut off, and files that are what they say."""
+
+import struct
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pandas as pd
+import pytest
+from lab_window import GAUSSIANS, QUICK, chart, open_lab, slider
+
+# What Streamlit's own page asks for beside a page that is not at the root, before it looks at the root.
+PROBES = ("/lab/_stcore/health", "/lab/_stcore/host-config")
+CUT_OFF = """() => [...document.querySelectorAll('[data-testid=stMain] svg text, [data-testid=stMain] p')]
+    .filter(text => text.getBoundingClientRect().right > innerWidth + 1).map(text => text.textContent)"""
+OVERFLOW = "document.scrollingElement.scrollWidth - innerWidth"
+
+
+@pytest.fixture(scope="module")
+def lab(context, server):
+    """A tab on the lab for tests that leave it as it was."""
+    tab = context.new_page()
+    open_lab(tab, server, **QUICK)
+    yield tab
+    tab.close()
+
+
+def test_a_visit_asks_no_other_host_for_anything_and_logs_no_error(page, server):
+    addresses, errors = [], []
+    page.on("request", lambda request: addresses.append(request.url))
+    page.on("websocket", lambda socket: addresses.append(socket.url))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda line: errors.append((line.text, line.location["url"])) if line.type == "error" else None)
+    page.goto(server)
+    page.get_by_role("heading", name="Learning to defer").wait_for()
+    open_lab(page, server, data=GAUSSIANS, seeds=1)
+    page.locator(".js-plotly-plot .main-svg").first.wait_for()
+    hosts = {urlsplit(address).hostname for address in addresses if not address.startswith(("data:", "blob:"))}
+    assert hosts == {"127.0.0.1"}
+    assert len(addresses) > 10
+    assert [error for error in errors if urlsplit(error[1]).path not in PROBES] == []
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 900), (800, 1000), (390, 844)])
+def test_nothing_is_wider_than_the_window(page, server, width, height):
+    page.set_viewport_size({"width": width, "height": height})
+    page.goto(server)
+    page.get_by_role("img").first.wait_for()
+    assert page.evaluate(OVERFLOW) <= 0
+    open_lab(page, server, **QUICK, asymmetric="true")
+    assert page.evaluate(OVERFLOW) <= 0
+    assert page.evaluate(CUT_OFF) == []
+
+
+def test_on_a_narrow_window_the_controls_can_be_opened_and_closed(page, server):
+    page.set_viewport_size({"width": 390, "height": 844})
+    open_lab(page, server, **QUICK)
+    page.get_by_test_id("stExpandSidebarButton").click()
+    slider(page, "3").scroll_into_view_if_needed()
+    box = slider(page, "3").bounding_box()
+    assert 0 <= box["x"] < 390
+    assert page.evaluate(OVERFLOW) <= 0
+
+
+def test_a_chart_can_be_downloaded_as_a_picture(lab):
+    chart(lab, "Reliability diagram of Softmax odds").hover()
+    with lab.expect_download() as download:
+        lab.get_by_role("button", name="Download as PNG: Reliability diagram of Softmax odds").click()
+    data = Path(download.value.path()).read_bytes()
+    assert download.value.suggested_filename.endswith(".png")
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    width, height = struct.unpack(">II", data[16:24])
+    assert min(width, height) >= 250
+
+
+def test_the_table_behind_the_charts_can_be_downloaded(lab):
+    with lab.expect_download() as download:
+        lab.get_by_role("button", name="Table: reliability").click()
+    assert download.value.suggested_filename == "reliability.csv"
+    table = pd.read_csv(download.value.path())
+    assert table.groupby("of")["cases"].sum().to_dict() == pytest.approx(
+        dict.fromkeys(["odds", "proxy", "sigmoid"], 359)
+    )
