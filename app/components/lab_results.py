@@ -1,5 +1,7 @@
 """What a fit of the live lab shows: key numbers, reliability, risk, accuracy against coverage, all measures."""
 
+import threading
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -22,9 +24,18 @@ CURVES = {
 }
 
 
+# One session draws at a time: Python could not do two at once, and changing between many costs more than waiting.
+_TURN = threading.Lock()
+
+
 @st.fragment
 def draw(result: LabResult) -> None:
     """Key numbers, charts and the table of all; what is chosen here changes no training, and reruns nothing else."""
+    with _TURN:
+        _draw(result)
+
+
+def _draw(result: LabResult) -> None:
     fit, truth = result.fit, result.truth
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         bins = st.slider("Bins", 5, 50, 15, key="bins", bind="query-params", width=260)
