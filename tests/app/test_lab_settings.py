@@ -177,5 +177,5 @@ def test_while_it_trains_the_page_says_how_far_it_is(digits, monkeypatch):
     monkeypatch.setattr(DeltaGenerator, "progress", lambda _self, share, text: said.append((share, text)))
     digits.slider(key="seeds").set_value(3).run()
     assert_sound(digits)
-    assert all(text == f"Training 3 seeds: {share:.0%}" for share, text in said)
+    assert all(text == f"Training for 3 seeds: {share:.0%}" for share, text in said)
     assert {0.25, 0.5} <= {share for share, _ in said}
