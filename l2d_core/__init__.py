@@ -35,6 +35,10 @@ _HOME_OF = {
     "risk_distance": "evaluation",
     "summarise": "comparison",
     "fit": "lab",
+    "RunConfig": "config",
+    "train": "training",
+    "predict": "prediction",
+    "run_experiment": "experiment",
 }
 
 __all__ = list(_HOME_OF)
