@@ -87,9 +87,11 @@ COLUMNS = {
 
 
 def table(frame: pd.DataFrame) -> None:
-    """A table of the columns of COLUMNS, three digits each; cases are those of one seed, -inf is left empty."""
-    shown = frame[[name for name in COLUMNS if name in frame]].replace(-np.inf, np.nan)
-    st.dataframe(shown.round(3).rename(columns=COLUMNS), hide_index=True, height=300)
+    """A table of the columns of COLUMNS, three digits each; cases are those of one seed."""
+    shown = frame[[name for name in COLUMNS if name in frame]].round(3)
+    if "low" in shown and np.isneginf(shown["low"]).any():
+        shown["low"] = ["no limit" if np.isneginf(low) else f"{low:g}" for low in shown["low"]]
+    st.dataframe(shown.rename(columns=COLUMNS), hide_index=True, height=300)
 
 
 def to_csv(tables: dict[str, pd.DataFrame]) -> str:
