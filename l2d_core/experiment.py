@@ -20,7 +20,7 @@ from l2d_core.prediction import predict
 from l2d_core.run_data import load_splits
 from l2d_core.runs import CHECKPOINT, Run, begin_run, is_done, open_run, read_environment, save_progress, save_results
 from l2d_core.surrogates import SURROGATES
-from l2d_core.training import TrainingDiverged, train
+from l2d_core.training import TrainingDiverged, has_ended, train
 from l2d_core.training_job import OnStep
 from l2d_core.weights import Network, encode_weights, halve_precision
 
@@ -88,7 +88,7 @@ def run_experiment(
     halve_precision(model)
     validation, test = (_score(model, data, config, target) for data in (splits.validation, splits.test))
     save_results(folder, validation, test, encode_weights(model, network))
-    record(history, "done" if _has_ended(history, config) else "stopped")
+    record(history, "done" if has_ended(history, config) else "stopped")
     if problem is not None:
         raise problem
     return open_run(folder)
@@ -109,13 +109,6 @@ def _recorder(folder: Path, device: torch.device, start: float) -> Callable[[Seq
 def _stored_history(folder: Path) -> list[EpochReport]:
     checkpoint = folder / CHECKPOINT
     return load_checkpoint(checkpoint).history if checkpoint.exists() else []
-
-
-def _has_ended(history: Sequence[EpochReport], config: RunConfig) -> bool:
-    """Whether training came to its own end: all epochs are done, or patience is out."""
-    best = min(history, key=lambda report: report.validation_loss).epoch
-    is_out_of_patience = config.patience is not None and len(history) - best >= config.patience
-    return len(history) == config.epochs or is_out_of_patience
 
 
 def _score(model: nn.Module, data: DeferralData, config: RunConfig, device: torch.device) -> Scores:

@@ -1,9 +1,8 @@
-"""The live lab's engine: heads on fixed features, for many seeds and surrogates at once, in about half a second.
+"""The live lab's engine: heads on fixed features, for many seeds and surrogates at once, in a fraction of a second.
 
 The seeds are rows of batched tensors. All surrogates of a seed see the same batches, expert answers and labels. The
 class axis of logits is kept outside the batch axis in memory, where exp and sums over classes vectorise, and the
-gradient of each loss with respect to the logits is its closed form: together a tenth of the time that automatic
-differentiation of the plain layout takes.
+gradient of each loss with respect to the logits is its closed form, which spares automatic differentiation.
 """
 
 import math

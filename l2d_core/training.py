@@ -3,7 +3,7 @@
 import math
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -64,7 +64,7 @@ def train(
         job = prepare(model, surrogate, splits, config, device, on_step)
         history, best = _resume(job, checkpoint)
         try:
-            while len(history) < config.epochs and not _is_out_of_patience(history, config.patience):
+            while not has_ended(history, config):
                 report = _run_epoch(job, len(history) + 1)
                 if report is None:
                     break
@@ -124,13 +124,15 @@ def _save(job: TrainingJob, path: str | os.PathLike, history: list[EpochReport],
     )
 
 
-def _best_epoch(history: list[EpochReport]) -> int:
+def _best_epoch(history: Sequence[EpochReport]) -> int:
     """The epoch with the lowest validation loss, the first of equals; 0 if there is none."""
     return min(history, key=lambda report: report.validation_loss).epoch if history else 0
 
 
-def _is_out_of_patience(history: list[EpochReport], patience: int | None) -> bool:
-    return patience is not None and len(history) - _best_epoch(history) >= patience
+def has_ended(history: Sequence[EpochReport], config: RunConfig) -> bool:
+    """Whether a training with these epochs behind it is over: all are done, or patience is out."""
+    is_out_of_patience = config.patience is not None and len(history) - _best_epoch(history) >= config.patience
+    return len(history) >= config.epochs or is_out_of_patience
 
 
 def _run_epoch(job: TrainingJob, epoch: int) -> EpochReport | None:
