@@ -20,5 +20,6 @@ page = st.navigation(
     ],
     position="top",
 )
+cached.workers().start_one()
 page.run()
 cached.warm_up()

@@ -2,19 +2,22 @@
 
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 import torch
 
-from components.settings_panel import LabSettings
 from l2d_core import comparison, lab
-from l2d_core.data import DeferralData
+from l2d_core.config import HeadConfig
+from l2d_core.data import DeferralData, Scores
 from l2d_core.datasets import LAB_DATASETS, LabDataset
+from l2d_core.deferral import defer_by_argmax
+from l2d_core.environment import has_fast_bfloat16
 from l2d_core.experts import expert_correct_probability, per_class
 from l2d_core.seeds import numpy_generator
+from lab_settings import LabSettings, View
 
 # Fits bring threads of their own; the tables of a page are too small for more than one.
 torch.set_num_threads(1)
@@ -24,30 +27,54 @@ sys.setswitchinterval(0.0005)
 
 @dataclass(frozen=True)
 class Truth:
-    """What is known of the expert: P(it is right), (N,) on the test cases; from the case itself, or from its class.
-
-    On the plane, where there is one: points (G, 2), and (G,) whether the Bayes rule defers there.
-    """
+    """What is known of the expert: P(it is right), (N,) on the test cases; from the case itself, or from its class."""
 
     probability: np.ndarray
     given_case: bool
-    points: np.ndarray | None = None
-    bayes_defers: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Plane:
+    """For data in the plane: points (G, 2), whether the Bayes rule defers there, and the test cases, (N, 2) and (N,).
+
+    deferred: surrogate -> (G,), in which share of the seeds a point is deferred.
+    """
+
+    points: np.ndarray
+    bayes_defers: np.ndarray
+    cases: np.ndarray
+    labels: np.ndarray
+    deferred: Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Look:
+    """The tables of a fit in one view; by estimator but for the summary and the true risk."""
+
+    view: View
+    summary: pd.DataFrame
+    reliability: Mapping[str, pd.DataFrame]
+    above_one: Mapping[str, pd.DataFrame]
+    risk: Mapping[str, pd.DataFrame]
+    true_risk: pd.DataFrame
 
 
 @dataclass(frozen=True)
 class LabResult:
-    """A fit with what does not depend on how it is looked at. curves: surrogate -> `comparison.coverage_curves`."""
+    """A fit with all that the page draws of it. curves: surrogate -> `comparison.coverage_curves`."""
 
-    test: DeferralData
     num_train: int
-    fit: lab.LabFit
+    num_test: int
+    class_names: tuple[str, ...]
+    scores: Mapping[str, Sequence[Scores]]
     seconds: float
     truth: Truth
-    curves: dict[str, pd.DataFrame]
+    plane: Plane | None
+    curves: Mapping[str, pd.DataFrame]
+    first_look: Look
 
 
-def run(settings: LabSettings, on_progress: Callable[[float], bool]) -> LabResult:
+def run(settings: LabSettings, view: View, on_progress: Callable[[float], bool]) -> LabResult:
     """Load, train and score what the settings ask for. on_progress as in `lab.fit`. OSError, ValueError say why not."""
     dataset = LAB_DATASETS[settings.dataset]
     splits = dataset.load(settings.seed, settings.noise)
@@ -55,7 +82,7 @@ def run(settings: LabSettings, on_progress: Callable[[float], bool]) -> LabResul
     if settings.train_size is not None:
         train = train.sample(settings.train_size, generator=numpy_generator(settings.seed, "subset"))
     confusion = per_class(settings.accuracy, wrong=settings.wrong)
-    truth = _truth(dataset, confusion, splits.test, settings.noise)
+    points = None if dataset.plane is None else dataset.plane()
     start = time.perf_counter()
     fit = lab.fit(
         train,
@@ -63,25 +90,65 @@ def run(settings: LabSettings, on_progress: Callable[[float], bool]) -> LabResul
         confusion,
         surrogates=settings.surrogates,
         seeds=settings.seeds,
-        config=settings.head,
+        config=in_fast_precision(settings.head),
         options={"softmax": {"alpha": settings.alpha}},
         random_labels=settings.random_labels,
-        extra_inputs=None if truth.points is None else torch.from_numpy(truth.points),
+        extra_inputs=None if points is None else torch.from_numpy(points),
         on_progress=on_progress,
     )
     seconds = time.perf_counter() - start
-    curves = {name: comparison.coverage_curves(scores) for name, scores in fit.scores.items()}
-    return LabResult(splits.test, len(train), fit, seconds, truth, curves)
+    truth = _truth(dataset, confusion, splits.test, settings.noise)
+    return LabResult(
+        num_train=len(train),
+        num_test=len(splits.test),
+        class_names=splits.test.class_names,
+        scores=fit.scores,
+        seconds=seconds,
+        truth=truth,
+        plane=None if points is None else _plane(dataset, confusion, splits.test, settings.noise, points, fit),
+        curves={name: comparison.coverage_curves(scores) for name, scores in fit.scores.items()},
+        first_look=look(fit.scores, truth, view),
+    )
+
+
+def in_fast_precision(head: HeadConfig) -> HeadConfig:
+    """The head, to be trained in bfloat16 where this machine is made for it; its scores differ by rounding only."""
+    return replace(head, precision="bfloat16" if has_fast_bfloat16() else "float32")
+
+
+def look(scores: Mapping[str, Sequence[Scores]], truth: Truth, view: View) -> Look:
+    """The tables of these scores in a view."""
+    how = {"bins": view.bins, "strategy": view.strategy}
+    pairs = comparison.estimators_of(list(scores))
+    return Look(
+        view=view,
+        summary=comparison.summarise(scores, **how, true_probability=truth.probability),
+        reliability={name: comparison.reliability(scores[loss], name, **how) for loss, name in pairs},
+        above_one={name: comparison.above_one(scores[loss], name) for loss, name in pairs},
+        risk={name: _risk_table(1 - comparison.pooled_pairs(scores[loss], name)[0]) for loss, name in pairs},
+        true_risk=_risk_table(1 - truth.probability),
+    )
+
+
+def _risk_table(risk: np.ndarray) -> pd.DataFrame:
+    """The histogram with one more bin in front, for all risks below 0."""
+    below = pd.DataFrame({"low": [-np.inf], "high": [0.0], "share": [float((risk < 0).mean())]})
+    return pd.concat([below, comparison.risk_histogram(risk)], ignore_index=True)
 
 
 def _truth(dataset: LabDataset, confusion: torch.Tensor, test: DeferralData, noise: float) -> Truth:
     if dataset.class_probability is None:
         return Truth(confusion.diagonal()[test.labels].numpy(), given_case=False)
     on_test = torch.from_numpy(dataset.class_probability(test.inputs.numpy(), noise))
-    probability = expert_correct_probability(confusion, on_test).numpy()
-    if dataset.plane is None:
-        return Truth(probability, given_case=True)
-    points = dataset.plane()
+    return Truth(expert_correct_probability(confusion, on_test).numpy(), given_case=True)
+
+
+def _plane(
+    dataset: LabDataset, confusion: torch.Tensor, test: DeferralData, noise: float, points: np.ndarray, fit: lab.LabFit
+) -> Plane:
     on_points = torch.from_numpy(dataset.class_probability(points, noise))
-    expert = expert_correct_probability(confusion, on_points)
-    return Truth(probability, True, points, (expert >= on_points.amax(dim=1)).numpy())
+    bayes = expert_correct_probability(confusion, on_points) >= on_points.amax(dim=1)
+    deferred = {
+        name: np.mean([defer_by_argmax(seed) for seed in logits], axis=0) for name, logits in fit.extra_logits.items()
+    }
+    return Plane(points, bayes.numpy(), test.inputs.numpy(), test.labels.numpy(), deferred)

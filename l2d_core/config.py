@@ -14,6 +14,7 @@ from l2d_core.json_fields import Option, read_fields
 
 LEARNING_RATES = {"linear": 0.1, "mlp": 0.003}
 HEADS = tuple(LEARNING_RATES)
+PRECISIONS = ("bfloat16", "float32")
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,8 @@ class HeadConfig:
     """How the live lab trains a head: AdamW with a cosine rate, from `learning_rate` down to 0.
 
     kind: "linear", or "mlp" with one hidden layer of `hidden_units` rectified units. weight_decay is AdamW's.
-    learning_rate: None for LEARNING_RATES[kind].
+    learning_rate: None for LEARNING_RATES[kind]. precision: of the inputs and weights in products while training,
+    "bfloat16" or "float32"; weights, losses and scores are float32 in any case.
     ValueError names the setting that is out of range.
     """
 
@@ -31,9 +33,11 @@ class HeadConfig:
     batch_size: int = 512
     learning_rate: float | None = None
     weight_decay: float = 0.01
+    precision: str = "float32"
 
     def __post_init__(self) -> None:
         require_known("kind", self.kind, HEADS)
+        require_known("precision", self.precision, PRECISIONS)
         for name in ("hidden_units", "epochs", "batch_size"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
@@ -51,13 +55,14 @@ class HeadConfig:
 CONFIG_VERSION = 1
 OPTIMIZERS = ("sgd", "adamw", "adam")
 SCHEDULES = ("cosine_warmup", "one_cycle", "constant")
-AUGMENTATIONS = ("none", "flip", "crop_flip")
-PRECISIONS = ("bfloat16", "float32")
+AUGMENTATIONS = ("none", "flip", "crop_flip", "crop_flip_colour")
+CLASS_WEIGHTS = ("none", "balanced", "sqrt")
 WRONG_RULES = ("others", "all")
 _CHOICES = {
     "optimizer": OPTIMIZERS,
     "schedule": SCHEDULES,
     "augment": AUGMENTATIONS,
+    "class_weights": CLASS_WEIGHTS,
     "precision": PRECISIONS,
 }
 # A batch of one case has no variance, and batch norm divides by it.
@@ -128,7 +133,12 @@ class RunConfig:
     optimizer: "sgd" (Nesterov), "adamw" or "adam"; momentum is SGD's, or beta_1 of the others.
     schedule: learning_rate is its peak. "cosine_warmup" rises in a line over warmup_epochs, then falls to 0 as a
         cosine; "one_cycle" rises over the first 30 % of the steps; "constant".
-    augment: "none", "flip" (left to right) or "crop_flip" (shifted by up to 4 pixels too).
+    augment: "none", "flip" (left to right), "crop_flip" (shifted by up to 4 pixels too) or "crop_flip_colour" (cut out,
+        reflected on both axes, colours varied); see `augment.draw_moves`.
+    class_weights: what the loss of a training case is multiplied by. "none": 1; "balanced": in inverse proportion to
+        the training cases of its class; "sqrt": to the root of that; the mean over the training cases is 1. The loss
+        on validation is never weighted: it is about the cases as they come. Beware that what a system learns with
+        weights, P(expert right) too, is about cases as common as the weights make them.
     precision: "bfloat16" (autocast; losses and logits in float32 all the same) or "float32".
     patience: stop after so many epochs without a lower validation loss; None: never.
     redraw_answers: the expert answers anew in each epoch; if not, answers are drawn once.
@@ -154,6 +164,7 @@ class RunConfig:
     schedule: str = "one_cycle"
     warmup_epochs: int = 0
     augment: str = "crop_flip"
+    class_weights: str = "none"
     precision: str = "bfloat16"
     channels_last: bool = True
     compile: bool = False

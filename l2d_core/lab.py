@@ -25,6 +25,7 @@ from l2d_core.seeds import torch_generator
 from l2d_core.surrogates import SURROGATES
 
 PROGRESS_SECONDS = 0.05
+_PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 class FitDropped(Exception):
@@ -226,9 +227,9 @@ def _descend(
     batch_generators = [torch_generator(seed, "batches") for seed in seeds]
     steps = config.epochs * -(-num_cases // config.batch_size)
     optimizer = torch.optim.AdamW(weights, lr=config.rate, weight_decay=config.weight_decay, fused=True)
-    inputs = job.train.inputs.float()
+    inputs = job.train.inputs.to(_PRECISIONS[config.precision])
     step = 0
-    buffer = torch.empty(len(seeds) * min(config.batch_size, num_cases), inputs.shape[1])
+    buffer = torch.empty(len(seeds) * min(config.batch_size, num_cases), inputs.shape[1], dtype=inputs.dtype)
     for epoch in range(config.epochs):
         order = torch.stack([torch.randperm(num_cases, generator=generator) for generator in batch_generators])
         epoch_labels, epoch_correct = labels.gather(1, order), correct.gather(1, order)
@@ -251,12 +252,17 @@ def _forward(job: _Job, weights: list[Tensor], inputs: Tensor) -> tuple[Tensor, 
     """Logits (S, R, K+1, B) for inputs (S, B, D) or (1, B, D), and the hidden layer (S*R, H, B) where there is one."""
     num_seeds = len(weights[0])
     columns = inputs.transpose(1, 2).expand(num_seeds, -1, -1)
-    out = torch.baddbmm(weights[1], weights[0], columns)
+    out = _product(weights[0], columns).add_(weights[1])
     hidden = None
     if job.config.kind == "mlp":
         hidden = out.relu_().view(num_seeds * len(job.surrogates), -1, inputs.shape[1])
-        out = torch.baddbmm(weights[3], weights[2], hidden)
+        out = _product(weights[2], hidden.to(inputs.dtype)).add_(weights[3])
     return out.view(num_seeds, len(job.surrogates), job.width, -1), hidden
+
+
+def _product(weights: Tensor, right: Tensor) -> Tensor:
+    """The batched product in the precision of `right`, as float32."""
+    return torch.bmm(weights.to(right.dtype), right).float()
 
 
 def _set_gradients(job: _Job, weights: list[Tensor], batch: Tensor, labels: Tensor, correct: Tensor) -> None:
@@ -273,11 +279,12 @@ def _set_gradients(job: _Job, weights: list[Tensor], batch: Tensor, labels: Tens
     else:
         slope = slope.view(len(hidden), job.width, -1)
         weights[2].grad, weights[3].grad = (
-            torch.bmm(slope, hidden.transpose(1, 2)),
+            _product(slope, hidden.to(batch.dtype).transpose(1, 2)),
             slope.sum(2, keepdim=True),
         )
-        slope = torch.bmm(weights[2].transpose(1, 2), slope).mul_(hidden > 0).view(len(batch), -1, batch.shape[1])
-    weights[0].grad, weights[1].grad = torch.bmm(slope, batch), slope.sum(2, keepdim=True)
+        slope = _product(weights[2].transpose(1, 2), slope.to(batch.dtype)).mul_(hidden > 0)
+        slope = slope.view(len(batch), -1, batch.shape[1])
+    weights[0].grad, weights[1].grad = _product(slope, batch), slope.sum(2, keepdim=True)
 
 
 def _score(job: _Job, seeds: list[int], weights: list[Tensor]) -> dict[str, list[Scores]]:

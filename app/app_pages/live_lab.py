@@ -3,7 +3,6 @@
 import streamlit as st
 
 import cached
-import lab_experiment
 from components import lab_results, settings_panel
 from l2d_core.datasets import LAB_DATASETS
 
@@ -16,12 +15,13 @@ with st.sidebar:
     settings = settings_panel.draw()
 if LAB_DATASETS[settings.dataset].is_medical:
     st.caption(f":material/medical_information: {DIAGNOSIS_NOTE}")
+view = lab_results.current_view()
 status = st.empty()
 seeds = "1 seed" if settings.num_seeds == 1 else f"{settings.num_seeds} seeds"
 try:
     result = cached.fit_board().get(
         settings,
-        lambda on_progress: lab_experiment.run(settings, on_progress),
+        lambda on_progress: cached.workers().run(settings, view, on_progress=on_progress),
         lambda share: status.progress(share, f"Training for {seeds}: {share:.0%}"),
     )
 except (OSError, ValueError) as problem:
@@ -29,6 +29,6 @@ except (OSError, ValueError) as problem:
     st.stop()
 status.caption(
     f"Trained {settings.num_seeds} x {len(settings.surrogates)} heads on {result.num_train:,} cases in "
-    f"{result.seconds:.2f} s; scored on {len(result.test):,} test cases."
+    f"{result.seconds:.2f} s; scored on {result.num_test:,} test cases."
 )
 lab_results.draw(result)

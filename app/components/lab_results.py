@@ -2,16 +2,15 @@
 
 import threading
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
+import lab_experiment
 from components import charts, numbers, plane, section, summary
 from components.looks import ESTIMATORS, SYSTEMS
-from l2d_core import comparison
-from l2d_core.lab import LabFit
 from l2d_core.surrogates import SURROGATES
-from lab_experiment import LabResult, Truth
+from lab_experiment import LabResult, Look
+from lab_settings import View
 
 STRATEGIES = {"equal_width": "Equal width", "equal_mass": "Equal mass"}
 CLASS_TRUTH = (
@@ -35,38 +34,40 @@ def draw(result: LabResult) -> None:
         _draw(result)
 
 
+def current_view() -> View:
+    """The view that was last chosen, or the first one."""
+    state = st.session_state
+    return View(state.get("bins", View.bins), state.get("bin_kind", View.strategy))
+
+
 def _draw(result: LabResult) -> None:
-    fit, truth = result.fit, result.truth
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        bins = st.slider("Bins", 5, 50, 15, key="bins", bind="query-params", width=260)
+        bins = st.slider("Bins", 5, 50, View.bins, key="bins", bind="query-params", width=260)
         strategy = st.segmented_control(
             "Kind of bins",
             list(STRATEGIES),
-            default="equal_width",
+            default=View.strategy,
             required=True,
             format_func=STRATEGIES.get,
             key="bin_kind",
             bind="query-params",
             help="Equal width: the same range of estimates a bin. Equal mass: about the same number of cases a bin.",
         )
-    table = comparison.summarise(fit.scores, bins=bins, strategy=strategy, true_probability=truth.probability)
-    summary.draw_key_numbers(table)
-    _draw_reliability(fit, bins, strategy, table)
-    _draw_risk(fit, truth, table)
-    _draw_coverage(result.curves, table)
-    if truth.points is not None:
+    view, seen = View(bins, strategy), result.first_look
+    if view != seen.view:
+        seen = lab_experiment.look(result.scores, result.truth, view)
+    summary.draw_key_numbers(seen.summary)
+    _draw_reliability(seen)
+    _draw_risk(seen, result.truth.given_case)
+    _draw_coverage(result.curves, seen.summary)
+    if result.plane is not None:
         plane.draw(result)
     st.subheader("All numbers", anchor=False)
-    summary.draw_table(table)
+    summary.draw_table(seen.summary)
 
 
-def _draw_reliability(fit: LabFit, bins: int, strategy: str, table: pd.DataFrame) -> None:
-    pairs = comparison.estimators_of(list(fit.scores))
-    tables = {
-        estimator: comparison.reliability(fit.scores[surrogate], estimator, bins=bins, strategy=strategy)
-        for surrogate, estimator in pairs
-    }
-    above = {estimator: comparison.above_one(fit.scores[surrogate], estimator) for surrogate, estimator in pairs}
+def _draw_reliability(seen: Look) -> None:
+    tables, above = seen.reliability, seen.above_one
     numbers_shown = section.header(
         "When it says 70 %, is the expert right in 70 %?",
         "Reliability: a mark a bin of all seeds together, with the 95 % Wilson interval for one seed's cases. On the "
@@ -77,7 +78,7 @@ def _draw_reliability(fit: LabFit, bins: int, strategy: str, table: pd.DataFrame
         tables,
     )
     with st.container(key="charts-reliability"):
-        for (_, estimator), column in zip(pairs, st.columns(len(pairs)), strict=True):
+        for estimator, column in zip(tables, st.columns(len(tables)), strict=True):
             with column:
                 st.markdown(section.name_of(estimator), unsafe_allow_html=True)
                 if numbers_shown:
@@ -89,7 +90,7 @@ def _draw_reliability(fit: LabFit, bins: int, strategy: str, table: pd.DataFrame
                     ),
                     f"reliability-{estimator}",
                     f"Reliability diagram of {ESTIMATORS[estimator].title}",
-                    _reliability_text(table, estimator, tables[estimator]),
+                    _reliability_text(seen.summary, estimator, tables[estimator]),
                 )
 
 
@@ -105,24 +106,19 @@ def _reliability_text(table: pd.DataFrame, estimator: str, bins: pd.DataFrame) -
     )
 
 
-def _draw_risk(fit: LabFit, truth: Truth, table: pd.DataFrame) -> None:
-    pairs = comparison.estimators_of(list(fit.scores))
-    true = _risk_table(1 - truth.probability)
-    tables = {}
-    for surrogate, estimator in pairs:
-        raw, _, _ = comparison.pooled_pairs(fit.scores[surrogate], estimator)
-        tables[estimator] = _risk_table(1 - raw)
+def _draw_risk(seen: Look, given_case: bool) -> None:
+    tables, true, table = seen.risk, seen.true_risk, seen.summary
     numbers_shown = section.header(
         "How much risk does it see in asking the expert?",
         "Risk is 1 - P(the expert is right). Bars: predicted. Left of 0, shaded: estimates above 1, a negative risk. "
-        f"Grey outline: true, known {'for each point' if truth.given_case else CLASS_TRUTH}.",
+        f"Grey outline: true, known {'for each point' if given_case else CLASS_TRUTH}.",
         "risk",
         {name: part.assign(true_share=true["share"]) for name, part in tables.items()},
     )
     with st.container(key="charts-risk"):
-        for (_, estimator), column in zip(pairs, st.columns(len(pairs)), strict=True):
+        for estimator, column in zip(tables, st.columns(len(tables)), strict=True):
             rows = table[table["estimator"] == estimator].set_index("measure", drop=False)
-            known = "the truth" if truth.given_case else "the classes' truth"
+            known = "the truth" if given_case else "the classes' truth"
             distance = f"distance to {known} {numbers.estimate(rows.loc['risk_distance'])}"
             with column:
                 st.markdown(section.name_of(estimator), unsafe_allow_html=True)
@@ -142,12 +138,6 @@ def _draw_risk(fit: LabFit, truth: Truth, table: pd.DataFrame) -> None:
 
 def _share_below(histogram: pd.DataFrame, risk: float) -> float:
     return float(histogram["share"][histogram["high"] <= risk].sum())
-
-
-def _risk_table(risk: np.ndarray) -> pd.DataFrame:
-    """The histogram with one more bin in front, for all risks below 0."""
-    below = pd.DataFrame({"low": [-np.inf], "high": [0.0], "share": [float((risk < 0).mean())]})
-    return pd.concat([below, comparison.risk_histogram(risk)], ignore_index=True)
 
 
 def _draw_coverage(curves: dict[str, pd.DataFrame], table: pd.DataFrame) -> None:

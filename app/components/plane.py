@@ -1,5 +1,6 @@
 """For data in the plane: where each system defers, beside where the Bayes rule does, and estimate against truth."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,8 @@ import streamlit as st
 from components import charts, section
 from components.looks import ESTIMATORS, GREY, SYSTEMS
 from l2d_core import comparison, evaluation
-from l2d_core.data import DeferralData
-from l2d_core.deferral import defer_by_argmax
-from l2d_core.lab import LabFit
-from lab_experiment import LabResult
+from l2d_core.data import Scores
+from lab_experiment import LabResult, Plane
 
 CASES_SHOWN = 400
 SYMBOLS = ("circle", "square", "diamond", "cross", "x", "triangle-up", "star")
@@ -20,16 +19,16 @@ SYMBOLS = ("circle", "square", "diamond", "cross", "x", "triangle-up", "star")
 
 def draw(result: LabResult) -> None:
     """Two rows: the true probability against each estimate, and the plane."""
-    _draw_truth(result.fit, result.truth.probability)
-    _draw_plane(result.fit, result.test, result.truth.points, result.truth.bayes_defers.astype(float))
+    _draw_truth(result.scores, result.truth.probability)
+    _draw_plane(result.plane, result.class_names)
 
 
-def _draw_truth(fit: LabFit, true_probability: np.ndarray) -> None:
-    pairs = comparison.estimators_of(list(fit.scores))
+def _draw_truth(scores: Mapping[str, Sequence[Scores]], true_probability: np.ndarray) -> None:
+    pairs = comparison.estimators_of(list(scores))
     rows = np.linspace(0, len(true_probability) - 1, min(CASES_SHOWN, len(true_probability))).astype(int)
     tables = {}
     for surrogate, estimator in pairs:
-        estimate = evaluation.expert_probability(fit.scores[surrogate][0], estimator)[rows, 0]
+        estimate = evaluation.expert_probability(scores[surrogate][0], estimator)[rows, 0]
         tables[estimator] = pd.DataFrame({"true": true_probability[rows], "estimate": estimate})
     numbers_shown = section.header(
         "Is each single estimate right?",
@@ -62,10 +61,9 @@ def _correlation(table: pd.DataFrame) -> str:
     return "n/a" if np.isnan(value) else f"{value:.2f} (ranks)"
 
 
-def _draw_plane(fit: LabFit, test: DeferralData, points: np.ndarray, bayes: np.ndarray) -> None:
-    maps = {"bayes": bayes} | {
-        name: np.mean([defer_by_argmax(seed) for seed in logits], axis=0) for name, logits in fit.extra_logits.items()
-    }
+def _draw_plane(plane: Plane, class_names: Sequence[str]) -> None:
+    points, bayes = plane.points, plane.bayes_defers.astype(float)
+    maps = {"bayes": bayes, **plane.deferred}
     tables = {
         name: pd.DataFrame({"x1": points[:, 0], "x2": points[:, 1], "share_of_seeds": share})
         for name, share in maps.items()
@@ -91,7 +89,7 @@ def _draw_plane(fit: LabFit, test: DeferralData, points: np.ndarray, bayes: np.n
                     f"most seeds agree with the Bayes rule on {agree:.0%} of it."
                 )
                 color = GREY if name == "bayes" else SYSTEMS[name].color
-                figure = _figure(points, share, test, color)
+                figure = _figure(plane, share, class_names, color)
                 st.plotly_chart(figure, key=f"plane-{name}", theme="streamlit", config=_CONFIG, alt=text)
                 st.caption(f"Defers {share.mean():.0%} of this area, agrees with Bayes on {agree:.0%}")
 
@@ -99,8 +97,8 @@ def _draw_plane(fit: LabFit, test: DeferralData, points: np.ndarray, bayes: np.n
 _CONFIG = {"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": "plane"}}
 
 
-def _figure(points: np.ndarray, share: np.ndarray, test: DeferralData, color: str) -> dict[str, Any]:
-    axis = np.unique(points[:, 0])
+def _figure(plane: Plane, share: np.ndarray, class_names: Sequence[str], color: str) -> dict[str, Any]:
+    axis = np.unique(plane.points[:, 0])
     heat = {
         "type": "heatmap",
         "x": axis,
@@ -112,7 +110,7 @@ def _figure(points: np.ndarray, share: np.ndarray, test: DeferralData, color: st
         "showscale": False,
         "hovertemplate": "x1 %{x:.2f}, x2 %{y:.2f}<br>deferred by %{z:.0%} of the seeds<extra></extra>",
     }
-    marks = [_marks(test, k, name) for k, name in enumerate(test.class_names)]
+    marks = [_marks(plane, k, name) for k, name in enumerate(class_names)]
     layout = {
         "height": 360,
         "margin": {"l": 30, "r": 6, "t": 6, "b": 60},
@@ -125,8 +123,8 @@ def _figure(points: np.ndarray, share: np.ndarray, test: DeferralData, color: st
     return {"data": [heat, *marks], "layout": layout}
 
 
-def _marks(test: DeferralData, k: int, name: str) -> dict[str, Any]:
-    shown = test.inputs[:CASES_SHOWN][test.labels[:CASES_SHOWN] == k].numpy()
+def _marks(plane: Plane, k: int, name: str) -> dict[str, Any]:
+    shown = plane.cases[:CASES_SHOWN][plane.labels[:CASES_SHOWN] == k]
     return {
         "type": "scatter",
         "mode": "markers",

@@ -1,43 +1,18 @@
-"""The live lab's controls: the expert, the data, the head and the seeds, as one frozen, hashable value."""
+"""The live lab's controls: the expert, the data, the head and the seeds."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import streamlit as st
 
 from components import expert_panel
 from l2d_core.config import HEADS, HeadConfig
 from l2d_core.datasets import LAB_DATASETS, LabDataset
+from lab_settings import LabSettings
 
 TRAIN_SIZES = (100, 300, 1000, 3000)
 ALL = "all"
 MAX_SEED = 2**31 - 1
 HEAD_TITLES = {"linear": "Linear", "mlp": "Small MLP (one hidden layer)"}
-
-
-@dataclass(frozen=True)
-class LabSettings:
-    """All that decides a fit of the live lab. accuracy: the expert's, a class, in 0..1; train_size: None for all."""
-
-    dataset: str
-    accuracy: tuple[float, ...]
-    wrong: str
-    noise: float
-    random_labels: bool
-    train_size: int | None
-    head: HeadConfig
-    alpha: float
-    num_seeds: int
-    seed: int
-    with_asymmetric: bool
-
-    @property
-    def surrogates(self) -> tuple[str, ...]:
-        both = ("softmax", "one_vs_all")
-        return (*both, "asymmetric_softmax") if self.with_asymmetric else both
-
-    @property
-    def seeds(self) -> tuple[int, ...]:
-        return tuple(range(self.seed, self.seed + self.num_seeds))
 
 
 def draw() -> LabSettings:

@@ -13,6 +13,29 @@ from lab_page import APP  # noqa: E402
 sys.path.insert(0, str(APP))
 
 
+class OwnProcess:
+    """Runs experiments where the test can watch them; `test_lab_workers.py` has the processes."""
+
+    def start_one(self):
+        pass
+
+    start_all = start_one
+
+    def run(self, *arguments, on_progress):
+        import lab_experiment
+
+        return lab_experiment.run(*arguments, on_progress=on_progress)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _experiments_in_this_process():
+    import cached
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cached, "workers", OwnProcess)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _first_page():
     """Each test meets a server that has no fits yet."""

@@ -9,6 +9,7 @@ from lab_page import TITLES, assert_sound, cards, charts, open_lab, percents, sp
 from l2d_core import comparison, lab
 from l2d_core.datasets import LAB_DATASETS
 from l2d_core.experts import expert_correct_probability, per_class
+from lab_experiment import in_fast_precision
 
 MEDICAL_NOTE = "not for diagnosis"
 SURROGATES = ("softmax", "one_vs_all", "asymmetric_softmax")
@@ -30,7 +31,14 @@ def opened(request):
     dataset = LAB_DATASETS[name]
     splits = dataset.load(0, dataset.default_noise)
     confusion = per_class([percent / 100 for percent in percents(app, name, dataset.class_names)])
-    fit = lab.fit(splits.train, splits.test, confusion, surrogates=SURROGATES, seeds=[0, 1], config=dataset.head)
+    fit = lab.fit(
+        splits.train,
+        splits.test,
+        confusion,
+        surrogates=SURROGATES,
+        seeds=[0, 1],
+        config=in_fast_precision(dataset.head),
+    )
     truth = confusion.diagonal()[splits.test.labels].numpy()
     if dataset.class_probability is not None:
         known = dataset.class_probability(splits.test.inputs.numpy(), dataset.default_noise)

@@ -39,6 +39,15 @@ def test_every_setting_of_the_head_means_the_same_to_the_slow_twin(config, chang
     np.testing.assert_allclose(logits_of(result, "one_vs_all")[0], twin, rtol=0, atol=1e-4)
 
 
+@pytest.mark.parametrize("config", [LINEAR, MLP], ids=lambda config: config.kind)
+def test_bfloat16_trains_the_same_heads_but_for_its_rounding_and_scores_in_float32(config):
+    exact, rounded = (fit(surrogates=ALL, config=replace(config, precision=one)) for one in ("float32", "bfloat16"))
+    for name in ALL:
+        difference = np.abs(logits_of(exact, name) - logits_of(rounded, name)).max()
+        assert 0 < difference < 0.03 * np.abs(logits_of(exact, name)).max()
+        assert logits_of(rounded, name).dtype == np.float32
+
+
 @pytest.mark.parametrize(
     ("surrogate", "options"),
     [("softmax", {"alpha": 0.0}), ("softmax", {"alpha": 0.4}), ("one_vs_all", {"phi": "brier"})],

@@ -1,0 +1,176 @@
+"""Processes that run the live lab's experiments, so that one server can use all cores and its pages do not wait.
+
+A worker is a Python of its own, at the other end of a private pipe; it lives on from job to job, and ends when the
+server does. Messages are pickles: both ends are this program, and nothing from a visitor is unpickled.
+"""
+
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from typing import Any
+
+MAX_WORKERS = 8
+WAIT_SECONDS = 0.2
+NOT_WANTED = "nobody waits for it any more"
+NICENESS = 5  # pages go before fits: a page is done in a tenth of the time
+
+
+class WorkerLost(OSError):
+    """A worker ended in the middle of a job: it was killed, or memory ran out."""
+
+    def __init__(self) -> None:
+        super().__init__("the process that trains was ended, perhaps for lack of memory. Move a slider to try again")
+
+
+class Workers:
+    """At most `count` workers; each is started when it is first needed.
+
+    call: "module:function", imported in the worker, with the folder of this file on its path; it is called with a
+    job's arguments and on_progress.
+    """
+
+    def __init__(self, call: str, count: int | None = None) -> None:
+        count = min(os.cpu_count() or 1, MAX_WORKERS) if count is None else count
+        self._call = call
+        self._free: queue.LifoQueue[_Worker | None] = queue.LifoQueue()  # the one that worked last is warm
+        for _ in range(count):
+            self._free.put(None)
+
+    def run(self, *arguments: Any, on_progress: Callable[[float], bool | None]) -> Any:
+        """What the function gives for these arguments, or raises; waits for a free worker.
+
+        on_progress gets the share done, and 0 while there is none free; where it returns False the job is dropped,
+        and TimeoutError raised. WorkerLost, an OSError, where the worker ended.
+        """
+        worker = self._take(on_progress)
+        try:
+            if worker is None or not worker.is_alive:
+                worker = _Worker(self._call)
+            return worker.run(arguments, on_progress)
+        finally:
+            self._free.put(worker if worker is not None and worker.is_alive else None)
+
+    def start_one(self) -> None:
+        """Start a worker, if none has been started."""
+        with suppress(queue.Empty):
+            worker = self._free.get_nowait()
+            self._free.put(worker or _Worker(self._call))
+
+    def start_all(self) -> None:
+        """Start those that have not started, and let them import what they need."""
+        taken = []
+        with suppress(queue.Empty):
+            while True:
+                taken.append(self._free.get_nowait())
+        for worker in reversed(taken):
+            self._free.put(worker or _Worker(self._call))
+
+    def close(self) -> None:
+        """End the workers that are free."""
+        with suppress(queue.Empty):
+            while True:
+                if (worker := self._free.get_nowait()) is not None:
+                    worker.end()
+
+    def _take(self, on_progress: Callable[[float], bool | None]) -> "_Worker | None":
+        while True:
+            try:
+                return self._free.get(timeout=WAIT_SECONDS)
+            except queue.Empty:
+                if on_progress(0.0) is False:
+                    raise TimeoutError(NOT_WANTED) from None
+
+
+class _Worker:
+    """One process, with the pipe to it."""
+
+    def __init__(self, call: str) -> None:
+        self._pipe, other = Pipe()
+        with other:
+            self._process = subprocess.Popen(
+                [sys.executable, os.path.abspath(__file__), call, str(other.fileno())],
+                stdin=subprocess.DEVNULL,
+                pass_fds=[other.fileno()],
+            )
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def run(self, arguments: tuple[Any, ...], on_progress: Callable[[float], bool | None]) -> Any:
+        try:
+            kind, value = self._exchange(arguments, on_progress)
+        except (EOFError, OSError) as problem:
+            self.end()
+            raise WorkerLost from problem
+        except (
+            BaseException
+        ):  # what on_progress raised: the job is not wanted, and its answer must not be read as another's
+            self.end()
+            raise
+        if kind == "done":
+            return value
+        raise value if kind == "failed" else TimeoutError(NOT_WANTED)
+
+    def _exchange(self, arguments: tuple[Any, ...], on_progress: Callable[[float], bool | None]) -> tuple[str, Any]:
+        """Send a job and listen until it is over; tell the worker once where nobody wants it any more."""
+        self._pipe.send_bytes(pickle.dumps(arguments))
+        is_wanted = True
+        while True:
+            kind, value = pickle.loads(self._pipe.recv_bytes())
+            if kind != "progress":
+                return kind, value
+            if is_wanted and on_progress(value) is False:
+                self._pipe.send_bytes(pickle.dumps(None))
+                is_wanted = False
+
+    def end(self) -> None:
+        self._pipe.close()
+        self._process.kill()
+        self._process.wait()
+
+
+def _serve(call: str, pipe: Connection) -> None:
+    """The worker's whole life: job after job, until the pipe is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches all; the server ends first
+    os.nice(NICENESS)
+    module, _, name = call.partition(":")
+    function = getattr(import_module(module), name)
+    with suppress(EOFError, OSError):
+        while True:
+            arguments = pickle.loads(pipe.recv_bytes())
+            if arguments is not None:  # else it asks to drop a job that was over by then
+                pipe.send_bytes(pickle.dumps(_do(function, arguments, pipe), pickle.HIGHEST_PROTOCOL))
+
+
+def _do(function: Callable[..., Any], arguments: tuple[Any, ...], pipe: Connection) -> tuple[str, Any]:
+    is_wanted = True
+
+    def on_progress(share: float) -> bool:
+        nonlocal is_wanted
+        pipe.send_bytes(pickle.dumps(("progress", share)))
+        is_wanted = is_wanted and not pipe.poll()  # all that can come now is the request to drop it
+        return is_wanted
+
+    try:
+        return "done", function(*arguments, on_progress=on_progress)
+    except (ValueError, OSError) as problem:
+        return "failed", problem
+    except Exception as problem:  # its own reason to end, or a fault, which the server's log must have
+        if not is_wanted:
+            return "dropped", None
+        traceback.print_exc()
+        return "failed", RuntimeError(f"{type(problem).__name__}: {problem}")
+
+
+if __name__ == "__main__":
+    _serve(sys.argv[1], Connection(int(sys.argv[2])))
