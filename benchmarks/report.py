@@ -29,7 +29,6 @@ def machine(*packages: str) -> str:
         date.today().isoformat(),
         f"{len(os.sched_getaffinity(0))} cores of {_processor()}",
         f"{pages / 2**30:.0f} GiB",
-        "no GPU used",
         f"load average {os.getloadavg()[0]:.1f} at the start",
         f"Python {platform.python_version()}",
         *(f"{package} {version(package)}" for package in packages),
@@ -48,15 +47,15 @@ class Targets:
     """Collects what was to be reached; `exit` prints each target with the number, and exits 1 where one is missed."""
 
     def __init__(self) -> None:
-        self._lines: list[str] = []
-        self._missed = 0
+        self.lines: list[str] = []
+        self.missed = 0
 
     def check(self, reached: bool, what: str) -> None:
         """Note one target: `what` says it in words, with the number that was measured."""
-        self._missed += not reached
-        self._lines.append(f"- {'reached' if reached else 'MISSED'}: {what}")
+        self.missed += not reached
+        self.lines.append(f"- {'reached' if reached else 'MISSED'}: {what}")
 
     def exit(self) -> None:
         """Print all, and end the program: 0 where all were reached."""
-        print("\n" + "\n".join(self._lines))
-        sys.exit(1 if self._missed else 0)
+        print("\n" + "\n".join(self.lines))
+        sys.exit(1 if self.missed else 0)
