@@ -120,12 +120,13 @@ def look(scores: Mapping[str, Sequence[Scores]], truth: Truth, view: View) -> Lo
     """The tables of these scores in a view."""
     how = {"bins": view.bins, "strategy": view.strategy}
     pairs = comparison.estimators_of(list(scores))
+    tables = {name: comparison.chart_tables(scores[loss], name, **how) for loss, name in pairs}
     return Look(
         view=view,
         summary=comparison.summarise(scores, **how, true_probability=truth.probability),
-        reliability={name: comparison.reliability(scores[loss], name, **how) for loss, name in pairs},
-        above_one={name: comparison.above_one(scores[loss], name) for loss, name in pairs},
-        risk={name: _risk_table(1 - comparison.pooled_pairs(scores[loss], name)[0]) for loss, name in pairs},
+        reliability={name: one.reliability for name, one in tables.items()},
+        above_one={name: one.above_one for name, one in tables.items()},
+        risk={name: _risk_table(one.risk) for name, one in tables.items()},
         true_risk=_risk_table(1 - truth.probability),
     )
 

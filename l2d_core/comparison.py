@@ -160,20 +160,49 @@ def reliability(
     anew, so that more seeds are less evidence than more cases; both are a little too wide, rather than too narrow.
     """
     _, probability, correct = pooled_pairs(scores, estimator)
-    table = calibration.reliability_table(probability, correct, bins=bins, strategy=strategy, repeats=len(scores))
-    table["cases"] = table["n"] / len(scores)
-    table["cases_right"] = table["cases"] * table["share_correct"].fillna(0)
-    return table
+    return _reliability(probability, correct, len(scores), bins, strategy)
 
 
 def above_one(scores: Sequence[Scores], estimator: str) -> pd.DataFrame:
     """The cases whose estimate is above 1: one row with share_correct, cases and cases_right a seed, or no row."""
     raw, _, correct = pooled_pairs(scores, estimator)
+    return _above_one(raw, correct, len(scores))
+
+
+@dataclass(frozen=True)
+class ChartTables:
+    """What the charts of one estimator draw: `reliability`, `above_one`, and the risk 1 - estimate, (S * N,), raw."""
+
+    reliability: pd.DataFrame
+    above_one: pd.DataFrame
+    risk: np.ndarray
+
+
+def chart_tables(
+    scores: Sequence[Scores], estimator: str, *, bins: int = 15, strategy: str = "equal_width"
+) -> ChartTables:
+    """All tables of an estimator, from estimates that are computed once."""
+    raw, probability, correct = pooled_pairs(scores, estimator)
+    return ChartTables(
+        _reliability(probability, correct, len(scores), bins, strategy), _above_one(raw, correct, len(scores)), 1 - raw
+    )
+
+
+def _reliability(
+    probability: np.ndarray, correct: np.ndarray, num_seeds: int, bins: int, strategy: str
+) -> pd.DataFrame:
+    table = calibration.reliability_table(probability, correct, bins=bins, strategy=strategy, repeats=num_seeds)
+    table["cases"] = table["n"] / num_seeds
+    table["cases_right"] = table["cases"] * table["share_correct"].fillna(0)
+    return table
+
+
+def _above_one(raw: np.ndarray, correct: np.ndarray, num_seeds: int) -> pd.DataFrame:
     above = raw > 1
     columns = ["share_correct", "cases", "cases_right"]
     if not above.any():
         return pd.DataFrame(columns=columns, dtype=float)
-    rows = [(correct[above].mean(), above.sum() / len(scores), correct[above].sum() / len(scores))]
+    rows = [(correct[above].mean(), above.sum() / num_seeds, correct[above].sum() / num_seeds)]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -194,16 +223,6 @@ def coverage_curves(scores: Sequence[Scores]) -> pd.DataFrame:
     Columns: coverage, system_accuracy, machine_accuracy (on the kept; NaN at coverage 0), optimal, random (system
     accuracy by the best and by a chance choice of what to defer).
     """
-    columns = ["system_accuracy", "machine_accuracy", "optimal", "random"]
-    table = pd.DataFrame(np.mean([_curves_of_one(one) for one in scores], axis=0).T, columns=columns)
-    table.insert(0, "coverage", COVERAGES)
-    return table
-
-
-def _curves_of_one(scores: Scores) -> np.ndarray:
-    """One seed's system accuracy, machine accuracy, optimal and random, (4, 101)."""
-    curve = evaluation.curve_at(evaluation.coverage_curve(scores, evaluation.margin_of_scores(scores)), COVERAGES)
-    # Both references are straight between their rows, so that reading them needs no `curve_at`.
-    optimal, chance = evaluation.optimal_curve(scores), evaluation.random_curve(scores)
-    references = [np.interp(COVERAGES, line["coverage"], line["system_accuracy"]) for line in (optimal, chance)]
-    return np.stack([curve["system_accuracy"], curve["machine_accuracy"], *references])
+    seeds = [evaluation.curves_at(one, evaluation.margin_of_scores(one), COVERAGES) for one in scores]
+    means = {name: np.mean([seed[name] for seed in seeds], axis=0) for name in seeds[0]}
+    return pd.DataFrame({"coverage": COVERAGES, **means})

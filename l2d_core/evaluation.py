@@ -13,6 +13,7 @@ from scipy import integrate, stats
 
 from l2d_core.arrays import ArrayLike, as_flags, as_floats
 from l2d_core.checks import require_known, require_range
+from l2d_core.curves import accuracy_columns, coverage_columns, optimal_columns, random_columns, read_at
 from l2d_core.data import Scores
 from l2d_core.deferral import best_expert, defer_margin, deferral_order, num_within_budget
 from l2d_core.surrogates import SURROGATES
@@ -133,14 +134,8 @@ def coverage_curve(scores: Scores, margin: ArrayLike) -> pd.DataFrame:
 
     margin (N,), larger = defer sooner. ValueError on NaN, a wrong shape, or where an answer is missing.
     """
-    margin = as_floats("margin", margin, (len(scores),))
-    order = deferral_order(margin)[::-1]
-    ascending = margin[order]
-    starts = np.flatnonzero(np.append(True, ascending[1:] > ascending[:-1]))
-    threshold = np.append(ascending[starts], np.nextafter(ascending[-1], np.inf))
-    n_kept = np.append(starts, len(margin))
-    expert, _ = _expert_correct(scores, needed=np.ones(len(margin), dtype=bool))
-    table = _accuracy_table(_machine_correct(scores)[order], expert[order], n_kept)
+    columns, threshold = coverage_columns(as_floats("margin", margin, (len(scores),)), *_who_is_right(scores))
+    table = pd.DataFrame(columns)
     table.insert(1, "threshold", threshold)
     return table
 
@@ -163,9 +158,8 @@ def budget_curve(scores: Scores, margin: ArrayLike, budgets: ArrayLike, *, force
     needed[order[: n_deferred.max(initial=0)]] = True
     expert, _ = _expert_correct(scores, needed=needed)
     kept_first = order[::-1]
-    table = _accuracy_table(_machine_correct(scores)[kept_first], expert[kept_first], len(margin) - n_deferred)
-    table.insert(0, "budget", budgets)
-    return table
+    columns = accuracy_columns(_machine_correct(scores)[kept_first], expert[kept_first], len(margin) - n_deferred)
+    return pd.DataFrame({"budget": budgets, **columns})
 
 
 def optimal_curve(scores: Scores) -> pd.DataFrame:
@@ -175,13 +169,7 @@ def optimal_curve(scores: Scores) -> pd.DataFrame:
     does. Columns coverage, system_accuracy; straight lines between the rows.
     ValueError where an answer is missing.
     """
-    expert, _ = _expert_correct(scores, needed=np.ones(len(scores), dtype=bool))
-    machine = _machine_correct(scores)
-    n, only_machine, only_expert = len(scores), (machine & ~expert).sum(), (expert & ~machine).sum()
-    n_kept = np.unique([0, only_machine, n - only_expert, n])
-    gained = np.minimum(n_kept, only_machine)
-    lost = np.maximum(n_kept - (n - only_expert), 0)
-    return pd.DataFrame({"coverage": n_kept / n, "system_accuracy": (expert.sum() + gained - lost) / n})
+    return pd.DataFrame(optimal_columns(*_who_is_right(scores)))
 
 
 def random_curve(scores: Scores) -> pd.DataFrame:
@@ -190,9 +178,25 @@ def random_curve(scores: Scores) -> pd.DataFrame:
     A straight line from the expert alone to the machine alone. Columns coverage, system_accuracy; two rows.
     ValueError where an answer is missing.
     """
-    expert, _ = _expert_correct(scores, needed=np.ones(len(scores), dtype=bool))
-    accuracy = [expert.mean(), _machine_correct(scores).mean()]
-    return pd.DataFrame({"coverage": [0.0, 1.0], "system_accuracy": accuracy})
+    return pd.DataFrame(random_columns(*_who_is_right(scores)))
+
+
+def curves_at(scores: Scores, margin: ArrayLike, coverages: ArrayLike) -> dict[str, np.ndarray]:
+    """`coverage_curve`, `optimal_curve` and `random_curve` at given coverages, as `curve_at` reads them.
+
+    Returns system_accuracy, machine_accuracy, optimal and random, (M,) each; the last two are system accuracies.
+    The same numbers without a table in between, for callers that are in a hurry. Errors as of these.
+    """
+    coverages = as_floats("coverages", coverages)
+    require_range("coverages", coverages, 0, 1)
+    machine, expert = _who_is_right(scores)
+    own = read_at(coverage_columns(as_floats("margin", margin, (len(scores),)), machine, expert)[0], coverages)
+    references = {"optimal": optimal_columns(machine, expert), "random": random_columns(machine, expert)}
+    return {
+        "system_accuracy": own["system_accuracy"],
+        "machine_accuracy": own["machine_accuracy"],
+        **{name: read_at(columns, coverages)["system_accuracy"] for name, columns in references.items()},
+    }
 
 
 def curve_at(curve: pd.DataFrame, coverages: ArrayLike) -> pd.DataFrame:
@@ -207,19 +211,8 @@ def curve_at(curve: pd.DataFrame, coverages: ArrayLike) -> pd.DataFrame:
     """
     coverages = as_floats("coverages", coverages)
     require_range("coverages", coverages, 0, 1)
-    known = _coverage_axis(curve)
-    # Each accuracy is a number of right cases over a number of cases; as shares of N both are straight lines.
-    denominators = {
-        "system_accuracy": (np.ones_like(known), np.ones_like(coverages)),
-        "machine_accuracy": (known, coverages),
-        "expert_accuracy": (1 - known, 1 - coverages),
-    }
-    table = {"coverage": coverages}
-    for column, (weight, wanted) in denominators.items():
-        if column in curve:
-            right = np.nan_to_num(curve[column].to_numpy(np.float64)) * weight
-            table[column] = _ratio(np.interp(coverages, known, right), wanted)
-    return pd.DataFrame(table)
+    _coverage_axis(curve)
+    return pd.DataFrame(read_at({name: curve[name].to_numpy(np.float64) for name in curve.columns}, coverages))
 
 
 def area_under_curve(curve: pd.DataFrame) -> float:
@@ -268,24 +261,9 @@ def _expert_correct(scores: Scores, needed: np.ndarray) -> tuple[np.ndarray, np.
     return answers == scores.labels, answers >= 0
 
 
-def _accuracy_table(machine: np.ndarray, expert: np.ndarray, n_kept: np.ndarray) -> pd.DataFrame:
-    """The accuracies where the machine keeps the first n_kept of the cases (N,)."""
-    n = len(machine)
-    machine_right = np.append(0, np.cumsum(machine))[n_kept]
-    expert_right = expert.sum() - np.append(0, np.cumsum(expert))[n_kept]
-    return pd.DataFrame(
-        {
-            "coverage": n_kept / n,
-            "n_kept": n_kept,
-            "system_accuracy": (machine_right + expert_right) / n,
-            "machine_accuracy": _ratio(machine_right, n_kept),
-            "expert_accuracy": _ratio(expert_right, n - n_kept),
-        }
-    )
-
-
-def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
+def _who_is_right(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+    """Whether the machine is right, and whether the expert is, who has to have answered every case; (N,) bool each."""
+    return _machine_correct(scores), _expert_correct(scores, needed=np.ones(len(scores), dtype=bool))[0]
 
 
 def _coverage_axis(curve: pd.DataFrame) -> np.ndarray:

@@ -1,6 +1,7 @@
 """What a fit of the live lab shows: key numbers, reliability, risk, accuracy against coverage, all measures."""
 
 import threading
+from collections.abc import Mapping
 
 import pandas as pd
 import streamlit as st
@@ -11,6 +12,8 @@ from components.looks import ESTIMATORS, SYSTEMS
 from l2d_core.surrogates import SURROGATES
 from lab_experiment import LabResult, Look
 from lab_settings import View
+
+Rows = Mapping[tuple[str, str], numbers.Row]
 
 STRATEGIES = {"equal_width": "Equal width", "equal_mass": "Equal mass"}
 CLASS_TRUTH = (
@@ -67,7 +70,7 @@ def _draw(result: LabResult) -> None:
 
 
 def _draw_reliability(seen: Look) -> None:
-    tables, above = seen.reliability, seen.above_one
+    tables, above, rows = seen.reliability, seen.above_one, numbers.rows_of(seen.summary, "estimator")
     numbers_shown = section.header(
         "When it says 70 %, is the expert right in 70 %?",
         "Reliability: a mark a bin of all seeds together, with the 95 % Wilson interval for one seed's cases. On the "
@@ -90,24 +93,25 @@ def _draw_reliability(seen: Look) -> None:
                     ),
                     f"reliability-{estimator}",
                     f"Reliability diagram of {ESTIMATORS[estimator].title}",
-                    _reliability_text(seen.summary, estimator, tables[estimator]),
+                    _reliability_text(rows, estimator, tables[estimator]),
                 )
 
 
-def _reliability_text(table: pd.DataFrame, estimator: str, bins: pd.DataFrame) -> str:
-    rows = table[table["estimator"] == estimator].set_index("measure", drop=False)
-    filled = bins[bins["n"] > 0]
-    outside = (filled["share_correct"] < filled["band_low"]) | (filled["share_correct"] > filled["band_high"])
+def _reliability_text(rows: Rows, estimator: str, bins: pd.DataFrame) -> str:
+    n, share, low, high, gap = (
+        bins[name].to_numpy() for name in ("n", "share_correct", "band_low", "band_high", "gap")
+    )  # those of empty bins are NaN, which is neither below nor above
+    outside = (share < low) | (share > high)
     return (
-        f"Reliability diagram of {ESTIMATORS[estimator].title}. ECE {numbers.cell(rows.loc['ece'])}. "
-        f"{int(outside.sum())} of {len(filled)} filled bins lie outside the band of a calibrated estimator; "
-        f"{int((filled['gap'] > 0).sum())} lie above the diagonal. "
-        f"Share of estimates above 1: {numbers.cell(rows.loc['above_one'])}."
+        f"Reliability diagram of {ESTIMATORS[estimator].title}. ECE {numbers.cell(rows[estimator, 'ece'])}. "
+        f"{outside.sum()} of {(n > 0).sum()} filled bins lie outside the band of a calibrated estimator; "
+        f"{(gap > 0).sum()} lie above the diagonal. "
+        f"Share of estimates above 1: {numbers.cell(rows[estimator, 'above_one'])}."
     )
 
 
 def _draw_risk(seen: Look, given_case: bool) -> None:
-    tables, true, table = seen.risk, seen.true_risk, seen.summary
+    tables, true, rows = seen.risk, seen.true_risk, numbers.rows_of(seen.summary, "estimator")
     numbers_shown = section.header(
         "How much risk does it see in asking the expert?",
         "Risk is 1 - P(the expert is right). Bars: predicted. Left of 0, shaded: estimates above 1, a negative risk. "
@@ -117,9 +121,8 @@ def _draw_risk(seen: Look, given_case: bool) -> None:
     )
     with st.container(key="charts-risk"):
         for estimator, column in zip(tables, st.columns(len(tables)), strict=True):
-            rows = table[table["estimator"] == estimator].set_index("measure", drop=False)
             known = "the truth" if given_case else "the classes' truth"
-            distance = f"distance to {known} {numbers.estimate(rows.loc['risk_distance'])}"
+            distance = f"distance to {known} {numbers.estimate(rows[estimator, 'risk_distance'])}"
             with column:
                 st.markdown(section.name_of(estimator), unsafe_allow_html=True)
                 st.caption(distance.capitalize())
@@ -137,10 +140,10 @@ def _draw_risk(seen: Look, given_case: bool) -> None:
 
 
 def _share_below(histogram: pd.DataFrame, risk: float) -> float:
-    return float(histogram["share"][histogram["high"] <= risk].sum())
+    return float(histogram["share"].to_numpy()[histogram["high"].to_numpy() <= risk].sum())
 
 
-def _draw_coverage(curves: dict[str, pd.DataFrame], table: pd.DataFrame) -> None:
+def _draw_coverage(curves: Mapping[str, pd.DataFrame], table: pd.DataFrame) -> None:
     numbers_shown = section.header(
         "What does deferring buy?",
         "The machine keeps first the cases where its own probability exceeds the expert's by most, as the paper sorts "
@@ -149,7 +152,7 @@ def _draw_coverage(curves: dict[str, pd.DataFrame], table: pd.DataFrame) -> None
         "coverage",
         curves,
     )
-    rows = table.drop_duplicates(["surrogate", "measure"]).set_index(["surrogate", "measure"], drop=False)
+    rows = numbers.rows_of(table, "surrogate")
     with st.container(key="wide-charts-coverage"):
         if numbers_shown:
             for column, (name, curve) in zip(st.columns(len(curves)), curves.items(), strict=True):
@@ -164,29 +167,30 @@ def _draw_coverage(curves: dict[str, pd.DataFrame], table: pd.DataFrame) -> None
                     spec,
                     f"coverage-{measure}",
                     f"{title} against coverage".capitalize(),
-                    _coverage_text(rows, measure, title),
+                    _coverage_text(curves, rows, measure, title),
                 )
 
 
 def _coverage_tables(
-    curves: dict[str, pd.DataFrame], rows: pd.DataFrame, measure: str
-) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    lines, points = [], []
+    curves: Mapping[str, pd.DataFrame], rows: Rows, measure: str
+) -> tuple[charts.Columns, charts.Columns, charts.Columns]:
     shown = {"this system": measure}
     if measure == "system_accuracy":
         shown |= {"optimal deferral": "optimal", "random deferral": "random"}
-    accuracy = _own_accuracy(measure)
-    for name, curve in curves.items():
-        for line, column in shown.items():
-            part = curve[["coverage", column]].rename(columns={column: "accuracy"}).dropna()
-            lines.append(part.assign(line=line, system=SYSTEMS[name].title))
-        if (value := rows.loc[(name, accuracy), "mean"]) is not None:
-            points.append((SYSTEMS[name].title, rows.loc[(name, "coverage"), "mean"], value))
-    alone = [("machine alone", SYSTEMS[name].title, rows.loc[(name, "machine_alone"), "mean"]) for name in curves]
-    alone += [("expert alone", "", rows.loc[(next(iter(curves)), "expert_alone"), "mean"])]
-    rules = pd.DataFrame(alone, columns=["line", "system", "accuracy"]).astype({"accuracy": float})
-    points = pd.DataFrame(points, columns=["system", "coverage", "accuracy"]).astype({"accuracy": float})
-    return pd.concat(lines, ignore_index=True), points, rules
+    lines = [
+        {"coverage": curve["coverage"], "accuracy": curve[column], "line": line, "system": SYSTEMS[name].title}
+        for name, curve in curves.items()
+        for line, column in shown.items()
+    ]
+    own = [(SYSTEMS[name].title, rows[name, "coverage"]["mean"], rows[name, _own_accuracy(measure)]) for name in curves]
+    points = [(title, coverage, row["mean"]) for title, coverage, row in own if row["mean"] is not None]
+    alone = [("machine alone", SYSTEMS[name].title, rows[name, "machine_alone"]["mean"]) for name in curves]
+    alone += [("expert alone", "", rows[next(iter(curves)), "expert_alone"]["mean"])]
+    return (
+        charts.stacked(lines),
+        charts.columns_of(("system", "coverage", "accuracy"), points),
+        charts.columns_of(("line", "system", "accuracy"), alone),
+    )
 
 
 def _own_accuracy(measure: str) -> str:
@@ -194,15 +198,15 @@ def _own_accuracy(measure: str) -> str:
     return "system" if measure == "system_accuracy" else "machine_on_kept"
 
 
-def _coverage_text(rows: pd.DataFrame, measure: str, title: str) -> str:
+def _coverage_text(curves: Mapping[str, pd.DataFrame], rows: Rows, measure: str, title: str) -> str:
     parts = [f"Lines of the {title} against coverage."]
     own = _own_accuracy(measure)
-    for name in rows.index.unique(level="surrogate"):
-        cells = {measure: numbers.estimate(rows.loc[(name, measure)]) for measure in (own, "coverage")}
+    for name in curves:
         parts.append(
-            f"{SYSTEMS[name].title}: {cells[own]} at its own coverage of {cells['coverage']}; "
-            f"machine alone {numbers.estimate(rows.loc[(name, 'machine_alone')])}, "
-            f"expert alone {numbers.estimate(rows.loc[(name, 'expert_alone')])}."
+            f"{SYSTEMS[name].title}: {numbers.estimate(rows[name, own])} at its own coverage of "
+            f"{numbers.estimate(rows[name, 'coverage'])}; machine alone "
+            f"{numbers.estimate(rows[name, 'machine_alone'])}, expert alone "
+            f"{numbers.estimate(rows[name, 'expert_alone'])}."
         )
     return " ".join(parts)
 

@@ -1,8 +1,21 @@
 """How numbers are written: percent with an interval and the n they rest on; never NaN."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pandas as pd
 
 from l2d_core.comparison import MEASURES
+
+Row = Mapping[str, Any]
+
+
+def rows_of(summary: pd.DataFrame, by: str) -> dict[tuple[str, str], Row]:
+    """The rows of `comparison.summarise` by (estimator or surrogate, measure); of equals the first."""
+    rows: dict[tuple[str, str], Row] = {}
+    for row in summary.to_dict("records"):
+        rows.setdefault((row[by], row["measure"]), row)
+    return rows
 
 
 def percent(value: float | None, digits: int = 1) -> str:
@@ -10,12 +23,12 @@ def percent(value: float | None, digits: int = 1) -> str:
     return "n/a" if value is None else f"{100 * value:.{digits}f} %"
 
 
-def cell(row: pd.Series) -> str:
+def cell(row: Row) -> str:
     """Mean, half width of the interval and n of one row of `comparison.summarise`."""
     return f"{estimate(row)} (n = {count(row['n'])})"
 
 
-def estimate(row: pd.Series) -> str:
+def estimate(row: Row) -> str:
     """Mean and half width of one row of `comparison.summarise`, in the measure's own unit."""
     measure = MEASURES[row["measure"]]
     if row["mean"] is None:

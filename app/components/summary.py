@@ -12,10 +12,9 @@ from l2d_core.comparison import MEASURES
 
 def draw_key_numbers(summary: pd.DataFrame) -> None:
     """One card an estimator with its ECE, one a system with its accuracy and coverage."""
-    rows = summary.set_index(["estimator", "measure"], drop=False)
-    cards = [_estimator_card(rows.loc[name], name) for name in summary["estimator"].unique()]
-    first = summary.drop_duplicates("surrogate").set_index("surrogate")["estimator"]
-    cards += [_system_card(rows.loc[estimator], surrogate) for surrogate, estimator in first.items()]
+    by_estimator, by_system = (numbers.rows_of(summary, by) for by in ("estimator", "surrogate"))
+    cards = [_estimator_card(by_estimator, name) for name in summary["estimator"].unique()]
+    cards += [_system_card(by_system, name) for name in summary["surrogate"].unique()]
     st.html(f'<div class="kpis">{"".join(cards)}</div>')
 
 
@@ -40,27 +39,30 @@ def draw_table(summary: pd.DataFrame) -> None:
 
 def table(summary: pd.DataFrame) -> pd.DataFrame:
     """Text cells: a row a measure, a column an estimator."""
-    cells = summary.assign(text=[numbers.cell(row) for _, row in summary.iterrows()])
-    wide = cells.set_index(["measure", "estimator"])["text"].unstack()  # noqa: PD010 (pivot_table wants numbers)
-    wide = wide.loc[[name for name in MEASURES if name in wide.index], list(summary["estimator"].unique())]
-    wide.index = [MEASURES[name].title for name in wide.index]
-    return wide.rename(columns={name: look.title for name, look in ESTIMATORS.items()}).rename_axis(None, axis=1)
+    rows = numbers.rows_of(summary, "estimator")
+    known = set(summary["measure"])
+    shown = {name: described.title for name, described in MEASURES.items() if name in known}
+    columns = {
+        ESTIMATORS[name].title: [numbers.cell(rows[name, measure]) for measure in shown]
+        for name in summary["estimator"].unique()
+    }
+    return pd.DataFrame(columns, index=list(shown.values()))
 
 
-def _estimator_card(rows: pd.DataFrame, name: str) -> str:
-    ece, chance = rows.loc["ece"], rows.loc["ece_by_chance"]
+def _estimator_card(rows: dict[tuple[str, str], numbers.Row], name: str) -> str:
+    ece, chance = rows[name, "ece"], rows[name, "ece_by_chance"]
     note = f"by chance alone {numbers.percent(chance['mean'])}<br>{_seeds_and_cases(ece)}"
     return _card(f"ECE, {ESTIMATORS[name].title}", ESTIMATORS[name].color, numbers.estimate(ece), note)
 
 
-def _system_card(rows: pd.DataFrame, surrogate: str) -> str:
-    system, coverage = rows.loc["system"], rows.loc["coverage"]
+def _system_card(rows: dict[tuple[str, str], numbers.Row], surrogate: str) -> str:
+    system, coverage = rows[surrogate, "system"], rows[surrogate, "coverage"]
     note = f"machine keeps {numbers.percent(coverage['mean'])}<br>{_seeds_and_cases(system)}"
     look = SYSTEMS[surrogate]
     return _card(f"Accuracy, {look.title}", look.color, numbers.estimate(system), note)
 
 
-def _seeds_and_cases(row: pd.Series) -> str:
+def _seeds_and_cases(row: numbers.Row) -> str:
     seeds = "1 seed" if row["seeds"] == 1 else f"{row['seeds']} seeds"
     return f"n = {numbers.count(row['n'])}, {seeds}"
 

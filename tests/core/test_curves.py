@@ -15,6 +15,7 @@ from l2d_core.evaluation import (
     budget_curve,
     coverage_curve,
     curve_at,
+    curves_at,
     margin_of_scores,
     optimal_curve,
     random_curve,
@@ -136,6 +137,19 @@ def test_curves_are_read_within_zero_and_one_and_budget_curves_not_at_all():
     capped = budget_curve(scores, defer_margin(scores.logits), [0.0, 1.0], forced=False)
     with pytest.raises(ValueError, match="coverage must rise from 0 to 1"):
         curve_at(capped, [0.5])
+
+
+def test_all_curves_read_at_once_are_the_tables_read_one_by_one():
+    scores = random_scores(37, seed=5)
+    margin = np.round(defer_margin(scores.logits, scores.num_experts), 1)
+    wanted, read = np.linspace(0, 1, 11), curves_at(scores, margin, np.linspace(0, 1, 11))
+    own = curve_at(coverage_curve(scores, margin), wanted)
+    tables = {"optimal": optimal_curve(scores), "random": random_curve(scores)}
+    assert list(read) == ["system_accuracy", "machine_accuracy", "optimal", "random"]
+    for name in ("system_accuracy", "machine_accuracy"):
+        np.testing.assert_array_equal(read[name], own[name])
+    for name, table in tables.items():
+        np.testing.assert_array_equal(read[name], curve_at(table, wanted)["system_accuracy"])
 
 
 def test_one_case_and_equal_margins_everywhere_give_two_rows():
