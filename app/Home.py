@@ -20,6 +20,6 @@ page = st.navigation(
     ],
     position="top",
 )
-cached.workers().start_one()
+cached.workers().start(1)
 page.run()
 cached.warm_up()

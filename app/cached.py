@@ -32,7 +32,7 @@ def warm_up() -> threading.Thread:
 
 
 def _load_library() -> None:
-    workers().start_all()
+    workers().start()
     import lab_experiment  # noqa: F401
 
     gc.freeze()  # what is imported stays: the collector need not look through it again

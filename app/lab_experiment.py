@@ -17,7 +17,7 @@ from l2d_core.deferral import defer_by_argmax
 from l2d_core.environment import has_fast_bfloat16
 from l2d_core.experts import expert_correct_probability, per_class
 from l2d_core.seeds import numpy_generator
-from lab_settings import LabSettings, View
+from lab_settings import DATA_ROOT, LabSettings, View
 
 # Fits bring threads of their own; the tables of a page are too small for more than one.
 torch.set_num_threads(1)
@@ -81,13 +81,14 @@ def run(settings: LabSettings, view: View, on_progress: Callable[[float], bool])
     train = splits.train
     if settings.train_size is not None:
         train = train.sample(settings.train_size, generator=numpy_generator(settings.seed, "subset"))
-    confusion = per_class(settings.accuracy, wrong=settings.wrong)
+    confusion = None if settings.people else per_class(settings.accuracy, wrong=settings.wrong)
     points = None if dataset.plane is None else dataset.plane()
     start = time.perf_counter()
     fit = lab.fit(
         train,
         splits.test,
         confusion,
+        people=_people(dataset, settings.people),
         surrogates=settings.surrogates,
         seeds=settings.seeds,
         config=in_fast_precision(settings.head),
@@ -137,7 +138,17 @@ def _risk_table(risk: np.ndarray) -> pd.DataFrame:
     return pd.concat([below, comparison.risk_histogram(risk)], ignore_index=True)
 
 
-def _truth(dataset: LabDataset, confusion: torch.Tensor, test: DeferralData, noise: float) -> Truth:
+def _people(dataset: LabDataset, name: str) -> lab.People | None:
+    if not name or dataset.people is None:
+        return None
+    crowd = dataset.people
+    return lambda ids, seed: crowd.answers(DATA_ROOT, ids, name, numpy_generator(seed, "people"))
+
+
+def _truth(dataset: LabDataset, confusion: torch.Tensor | None, test: DeferralData, noise: float) -> Truth:
+    if confusion is None:
+        assert dataset.people is not None
+        return Truth(dataset.people.right(DATA_ROOT, np.asarray(test.ids), test.labels.numpy()), given_case=True)
     if dataset.class_probability is None:
         return Truth(confusion.diagonal()[test.labels].numpy(), given_case=False)
     on_test = torch.from_numpy(dataset.class_probability(test.inputs.numpy(), noise))

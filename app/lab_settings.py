@@ -1,13 +1,20 @@
 """The live lab's settings, as one frozen, hashable value, and how its results are looked at."""
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
 from l2d_core.config import HeadConfig
+
+DATA_ROOT = Path(os.environ.get("L2D_DATA_ROOT", "data"))  # where data sets lie that are not shipped
 
 
 @dataclass(frozen=True)
 class LabSettings:
-    """All that decides a fit of the live lab. accuracy: the expert's, a class, in 0..1; train_size: None for all."""
+    """All that decides a fit of the live lab. accuracy: the expert's, a class, in 0..1; train_size: None for all.
+
+    people: whose recorded answers the expert gives in training, a name of the data set's crowd; accuracy is empty then.
+    """
 
     dataset: str
     accuracy: tuple[float, ...]
@@ -20,6 +27,7 @@ class LabSettings:
     num_seeds: int
     seed: int
     with_asymmetric: bool
+    people: str = ""
 
     @property
     def surrogates(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import queue
 import signal
 import subprocess
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
@@ -32,7 +33,7 @@ class WorkerLost(OSError):
 
 
 class Workers:
-    """At most `count` workers; each is started when it is first needed.
+    """At most `count` workers, each started when it is first needed, or before, by `start`.
 
     call: "module:function", imported in the worker, with the folder of this file on its path; it is called with a
     job's arguments and on_progress.
@@ -41,7 +42,8 @@ class Workers:
     def __init__(self, call: str, count: int | None = None) -> None:
         count = min(os.cpu_count() or 1, MAX_WORKERS) if count is None else count
         self._call = call
-        self._free: queue.LifoQueue[_Worker | None] = queue.LifoQueue()  # the one that worked last is warm
+        # Free places: a worker that is ready, or None for one to be started. The one that worked last comes first.
+        self._free: queue.LifoQueue[_Worker | None] = queue.LifoQueue()
         for _ in range(count):
             self._free.put(None)
 
@@ -57,22 +59,30 @@ class Workers:
                 worker = _Worker(self._call)
             return worker.run(arguments, on_progress)
         finally:
-            self._free.put(worker if worker is not None and worker.is_alive else None)
+            if worker is not None and worker.is_alive:
+                self._free.put(worker)
+            else:
+                self._free.put(None)
+                self.start(1)
 
-    def start_one(self) -> None:
-        """Start a worker, if none has been started."""
+    def start(self, count: int | None = None) -> None:
+        """Start workers aside, all or so many, where none stands yet; jobs get them when they have imported all."""
+        waiting, others = [], []
         with suppress(queue.Empty):
-            worker = self._free.get_nowait()
-            self._free.put(worker or _Worker(self._call))
+            while count is None or len(waiting) < count:
+                worker = self._free.get_nowait()
+                (waiting if worker is None else others).append(worker)
+        for worker in reversed(others):
+            self._free.put(worker)
+        for _ in waiting:
+            threading.Thread(target=self._start_aside, daemon=True, name="worker start").start()
 
-    def start_all(self) -> None:
-        """Start those that have not started, and let them import what they need."""
-        taken = []
-        with suppress(queue.Empty):
-            while True:
-                taken.append(self._free.get_nowait())
-        for worker in reversed(taken):
-            self._free.put(worker or _Worker(self._call))
+    def _start_aside(self) -> None:
+        try:
+            worker = _Worker(self._call)
+        except WorkerLost:
+            worker = None  # the next job tries again, and can say so
+        self._free.put(worker)
 
     def close(self) -> None:
         """End the workers that are free."""
@@ -91,7 +101,7 @@ class Workers:
 
 
 class _Worker:
-    """One process, with the pipe to it."""
+    """One process, with the pipe to it; ready for jobs once it is made."""
 
     def __init__(self, call: str) -> None:
         self._pipe, other = Pipe()
@@ -101,6 +111,11 @@ class _Worker:
                 stdin=subprocess.DEVNULL,
                 pass_fds=[other.fileno()],
             )
+        try:
+            self._pipe.recv_bytes()  # it has imported all
+        except (EOFError, OSError) as problem:
+            self.end()
+            raise WorkerLost from problem
 
     @property
     def is_alive(self) -> bool:
@@ -146,6 +161,7 @@ def _serve(call: str, pipe: Connection) -> None:
     module, _, name = call.partition(":")
     function = getattr(import_module(module), name)
     with suppress(EOFError, OSError):
+        pipe.send_bytes(b"ready")
         while True:
             arguments = pickle.loads(pipe.recv_bytes())
             if arguments is not None:  # else it asks to drop a job that was over by then

@@ -31,14 +31,32 @@ class Server:
         return f"http://localhost:{self.port}"
 
     def memory_mib(self) -> float:
-        """Resident memory of the server's process."""
-        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+        """Memory of the server and its workers; what they share counts once."""
+        return sum(_proportional_kib(pid) for pid in self._family()) / 1024
 
     def cpu_seconds(self) -> float:
-        """Processor time of all threads of the server's process so far."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """Processor time of the server and its workers so far."""
+        ticks = sum(int(fields[11]) + int(fields[12]) for fields in map(_stat, self._family()))
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+    def _family(self) -> list[int]:
+        parents = {int(folder.name): int(_stat(folder.name)[1]) for folder in Path("/proc").glob("[0-9]*")}
+        return [self.pid, *(pid for pid, parent in parents.items() if parent == self.pid)]
+
+
+def _stat(pid: int | str) -> list[str]:
+    """The fields of /proc/PID/stat after the name: state, parent, ...; zeros where the process has just ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ["0"] * 50
+
+
+def _proportional_kib(pid: int) -> int:
+    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        if line.startswith("Pss:"):
+            return int(line.split()[1])
+    return 0
 
 
 @contextmanager

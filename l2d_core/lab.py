@@ -25,6 +25,7 @@ from l2d_core.seeds import torch_generator
 from l2d_core.surrogates import SURROGATES
 
 PROGRESS_SECONDS = 0.05
+People = Callable[[np.ndarray, int], np.ndarray]
 _PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
@@ -50,7 +51,8 @@ class _Job:
 
     train: DeferralData
     test: DeferralData
-    confusion: Tensor
+    confusion: Tensor | None
+    people: People | None
     surrogates: tuple[str, ...]
     config: HeadConfig
     options: Mapping[str, Mapping[str, float | str]]
@@ -66,8 +68,9 @@ class _Job:
 def fit(
     train: DeferralData,
     test: DeferralData,
-    confusion: Tensor,
+    confusion: Tensor | None,
     *,
+    people: People | None = None,
     surrogates: Sequence[str] = ("softmax", "one_vs_all"),
     seeds: Sequence[int] = tuple(range(8)),
     config: HeadConfig | None = None,
@@ -79,6 +82,7 @@ def fit(
     """Train a head a seed and surrogate on `train`, with an expert who answers by `confusion`, and score `test`.
 
     train.inputs (N, D) and test.inputs (M, D) float; their answers are not read. confusion (K, K): P(answer | label).
+    people: in place of a confusion, recorded answers: (ids, seed) -> (N,) in 0..K-1.
     A seed decides the expert's answers (drawn once), the first weights, the order of the batches and, with
     `random_labels`, the training labels, drawn uniformly over the classes (the paper's "random data"). The same call
     with the same number of threads gives the same bits; what else is in the call (other seeds, other surrogates), or
@@ -89,7 +93,7 @@ def fit(
     """
     _check_names(surrogates, options or {})
     names, config = tuple(surrogates), config or HeadConfig()
-    job = _Job(train, test, confusion, names, config, options or {}, random_labels, extra_inputs)
+    job = _Job(train, test, confusion, people, names, config, options or {}, random_labels, extra_inputs)
     _check(job, seeds)
     # The steps of a linear head are too short for a second thread to gain what it costs.
     num_parts = 1 if config.kind == "linear" else min(len(seeds), _num_workers())
@@ -119,11 +123,27 @@ def _check(job: _Job, seeds: Sequence[int]) -> None:
         )
     if train.class_names != test.class_names:
         raise ValueError(f"train and test must share class_names, got {train.class_names} and {test.class_names}")
-    if check_confusion(job.confusion).shape != (width, width):
-        raise ValueError(f"confusion must be ({width}, {width}) for {width} classes, got {tuple(job.confusion.shape)}")
+    _check_expert(job, width)
     extra = job.extra_inputs
     if extra is not None and (extra.ndim != 2 or extra.shape[1] != train.inputs.shape[1]):
         raise ValueError(f"extra_inputs must be (G, {train.inputs.shape[1]}), got {tuple(extra.shape)}")
+
+
+def _check_expert(job: _Job, width: int) -> None:
+    if (job.confusion is None) == (job.people is None):
+        raise ValueError("the expert must be either a confusion or people, and not both")
+    if job.people is not None and job.random_labels:
+        raise ValueError("random_labels need a confusion: people have answered by the true labels")
+    if job.confusion is not None and check_confusion(job.confusion).shape != (width, width):
+        raise ValueError(f"confusion must be ({width}, {width}) for {width} classes, got {tuple(job.confusion.shape)}")
+
+
+def _ask(job: _Job, data: DeferralData, labels: Tensor, seed: int, purpose: str) -> Tensor:
+    """The expert's answers (N,) of a seed, to cases that have these labels."""
+    if job.confusion is not None:
+        return sample_answers(job.confusion, labels, generator=torch_generator(seed, purpose))
+    assert job.people is not None  # `_check_expert`
+    return torch.from_numpy(job.people(np.asarray(data.ids), seed))
 
 
 def _check_names(surrogates: Sequence[str], options: Mapping[str, Mapping[str, float | str]]) -> None:
@@ -185,7 +205,7 @@ def _draw_training_answers(job: _Job, seeds: list[int]) -> tuple[Tensor, Tensor]
         if job.random_labels:
             generator = torch_generator(seed, "labels")
             own = torch.randint(job.width - 1, own.shape, generator=generator)
-        answers = sample_answers(job.confusion, own, generator=torch_generator(seed, "answers"))
+        answers = _ask(job, job.train, own, seed, "answers")
         labels.append(own)
         correct.append(answers == own)
     return torch.stack(labels), torch.stack(correct)
@@ -294,8 +314,7 @@ def _score(job: _Job, seeds: list[int], weights: list[Tensor]) -> dict[str, list
     labels, ids = job.test.labels.numpy(), np.asarray(job.test.ids)
     scores: dict[str, list[Scores]] = {name: [] for name in job.surrogates}
     for row, seed in enumerate(seeds):
-        generator = torch_generator(seed, "test answers")
-        answers = sample_answers(job.confusion, job.test.labels, generator=generator).numpy()[:, None]
+        answers = _ask(job, job.test, job.test.labels, seed, "test answers").numpy()[:, None]
         for place, name in enumerate(job.surrogates):
             own = logits[row, place].numpy().copy()
             scores[name].append(Scores(own, labels, answers, ids, job.test.class_names, job.test.expert_names, name))

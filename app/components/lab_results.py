@@ -115,7 +115,7 @@ def _draw_risk(seen: Look, given_case: bool) -> None:
     numbers_shown = section.header(
         "How much risk does it see in asking the expert?",
         "Risk is 1 - P(the expert is right). Bars: predicted. Left of 0, shaded: estimates above 1, a negative risk. "
-        f"Grey outline: true, known {'for each point' if given_case else CLASS_TRUTH}.",
+        f"Grey outline: true, known {'for each case' if given_case else CLASS_TRUTH}.",
         "risk",
         {name: part.assign(true_share=true["share"]) for name, part in tables.items()},
     )

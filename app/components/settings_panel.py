@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from components import expert_panel
+from components import expert_panel, people_panel
 from l2d_core.config import HEADS, HeadConfig
 from l2d_core.datasets import LAB_DATASETS, LabDataset
 from lab_settings import LabSettings
@@ -27,18 +27,19 @@ def draw() -> LabSettings:
         help="Heads are trained on fixed features of real images, on digits, or on points whose truth is known.",
     )
     dataset = LAB_DATASETS[name]
-    accuracy, wrong = expert_panel.draw(name, dataset.class_names, dataset.class_titles)
+    people = people_panel.draw(name) if dataset.people is not None else ""
+    accuracy, wrong = ((), "") if people else expert_panel.draw(name, dataset.class_names, dataset.class_titles)
     with st.expander("Data", icon=":material/database:"):
-        noise, random_labels, train_size = _draw_data(name, dataset)
+        noise, random_labels, train_size = _draw_data(name, dataset, by_people=bool(people))
     with st.expander("Head and losses", icon=":material/tune:"):
         head, alpha, with_asymmetric = _draw_head(name, dataset)
     num_seeds, seed = _draw_seeds()
     return LabSettings(
-        name, accuracy, wrong, noise, random_labels, train_size, head, alpha, num_seeds, seed, with_asymmetric
+        name, accuracy, wrong, noise, random_labels, train_size, head, alpha, num_seeds, seed, with_asymmetric, people
     )
 
 
-def _draw_data(name: str, dataset: LabDataset) -> tuple[float, bool, int | None]:
+def _draw_data(name: str, dataset: LabDataset, by_people: bool) -> tuple[float, bool, int | None]:
     noise = st.slider(
         dataset.noise_name,
         dataset.min_noise,
@@ -61,12 +62,13 @@ def _draw_data(name: str, dataset: LabDataset) -> tuple[float, bool, int | None]
         "Random training labels",
         key="random_labels",
         bind="query-params",
+        disabled=by_people,
         help="The paper's 'random data': each training label is drawn uniformly over the classes, and the expert "
         "answers by it. The test labels stay true: where classes are unequal, as in HAM10000, the expert is then right "
         "more or less often in the test than in training, and every estimator is off for that reason alone.",
     )
     st.caption(f"Source: {dataset.source}.")
-    return noise, random_labels, None if train_size == ALL else int(train_size)
+    return noise, random_labels and not by_people, None if train_size == ALL else int(train_size)
 
 
 def _draw_head(name: str, dataset: LabDataset) -> tuple[HeadConfig, float, bool]:

@@ -1,13 +1,14 @@
 """Real images in the live lab: the shipped feature banks of HAM10000 and CIFAR-10, split as each needs."""
 
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import torch
 
 from l2d_core.data import DeferralData, Splits, split_by_group
-from l2d_core.datasets import cifar10, ham10000
-from l2d_core.datasets.lab_dataset import LabDataset
+from l2d_core.datasets import cifar10, ham10000, human_answers
+from l2d_core.datasets.lab_dataset import Crowd, LabDataset
 from l2d_core.features import FeatureBank, bank_path
 from l2d_core.seeds import numpy_generator
 
@@ -73,6 +74,30 @@ HAM10000 = LabDataset(
     },
     is_medical=True,
 )
+
+
+def _answers(data_root: Path, ids: np.ndarray, name: str, generator: np.random.Generator) -> np.ndarray:
+    if name == EACH:
+        name = human_answers.ANNOTATORS[generator.integers(len(human_answers.ANNOTATORS))]
+    return human_answers.recorded_answers(data_root, ids, name, generator=generator)
+
+
+def _right(data_root: Path, ids: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    return human_answers.answer_distribution(data_root, ids)[np.arange(len(ids)), labels]
+
+
+EACH = "each"
+CIFAR10_PEOPLE = Crowd(
+    names={
+        **{name: f"annotator {place} of CIFAR-10N" for place, name in enumerate(human_answers.ANNOTATORS, 1)},
+        EACH: "one of the three annotators, drawn for each seed",
+    },
+    missing=human_answers.what_is_missing,
+    answers=_answers,
+    right=_right,
+    source="CIFAR-10N, Wei and others 2022, CC BY-NC 4.0 (training images); "
+    "CIFAR-10H, Peterson and others 2019, CC BY-NC-SA 4.0 (test images)",
+)
 CIFAR10 = LabDataset(
     title="CIFAR-10: small photographs",
     class_names=cifar10.CLASS_NAMES,
@@ -82,4 +107,5 @@ CIFAR10 = LabDataset(
     max_noise=2.0,
     default_noise=0.0,
     source="Krizhevsky 2009, Learning Multiple Layers of Features from Tiny Images",
+    people=CIFAR10_PEOPLE,
 )

@@ -83,6 +83,17 @@ def answer_distribution(data_root: Path, ids: Ids) -> Float64[np.ndarray, "N K"]
     return counts / counts.sum(axis=1, keepdims=True)
 
 
+def what_is_missing(data_root: Path) -> str:
+    """Which files of people's answers are not there, and where to get them; "" where all are."""
+    try:
+        for name in _SOURCES:
+            _require_file(Path(data_root), name)
+        _read_test_labels(Path(data_root))
+    except (FileNotFoundError, ValueError) as problem:
+        return str(problem)
+    return ""
+
+
 def _parse(ids: Ids) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Part, class and number of each id, (N,) each."""
     found = [_ID.fullmatch(str(image_id)) for image_id in ids]

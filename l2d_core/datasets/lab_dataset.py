@@ -2,11 +2,28 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
 from l2d_core.config import HeadConfig
 from l2d_core.data import Splits
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """People whose answers to the cases are recorded in files of their own, which are not shipped.
+
+    names: who can be the expert in training -> in words. missing: (data_root) -> which files are not there, or "".
+    answers: (data_root, ids, name, generator) -> (N,), one answer a case. right: (data_root, test ids, labels) ->
+    (N,), the true P(a person is right | case), by which test answers are drawn. source: where the answers come from.
+    """
+
+    names: Mapping[str, str]
+    missing: Callable[[Path], str]
+    answers: Callable[[Path, np.ndarray, str, np.random.Generator], np.ndarray]
+    right: Callable[[Path, np.ndarray, np.ndarray], np.ndarray]
+    source: str
 
 
 @dataclass(frozen=True)
@@ -21,6 +38,7 @@ class LabDataset:
     plane: () -> (G, 2), a square grid over the plane of the inputs, row by row, where they lie in one.
     class_titles: a class name that is an abbreviation -> in full.
     is_medical: pages must say that it is no diagnosis.
+    people: who has answered the cases, where that is recorded.
     """
 
     title: str
@@ -37,3 +55,4 @@ class LabDataset:
     plane: Callable[[], np.ndarray] | None = None
     class_titles: Mapping[str, str] = field(default_factory=dict)
     is_medical: bool = False
+    people: Crowd | None = None

@@ -126,6 +126,33 @@ def test_what_on_progress_raises_ends_the_job_and_its_worker(two):
     assert isinstance(two.run("pid", on_progress=go_on), int)
 
 
+def test_workers_started_aside_are_taken_when_they_are_ready():
+    workers = Workers("lab_worker_jobs:work", 2)
+    workers.start(1)
+    workers.start()
+    workers.start()
+    both = set()
+    while len(both) < 2:  # the one that is free takes the next job: the second is seen while the first is held
+        with ThreadPoolExecutor(2) as pool:
+            both |= {job.result(PATIENCE_SECONDS) for job in [pool.submit(hold_then_pid, workers) for _ in range(2)]}
+    assert os.getpid() not in both
+    workers.close()
+
+
+def hold_then_pid(workers):
+    return workers.run("pid", on_progress=go_on)
+
+
+def test_a_worker_that_cannot_start_is_told_to_each_who_asks(capfd):
+    workers = Workers("lab_worker_jobs:nothing_of_that_name", 1)
+    workers.start()
+    for _ in range(2):
+        with pytest.raises(WorkerLost):
+            workers.run("pid", on_progress=go_on)
+    assert "nothing_of_that_name" in capfd.readouterr().err
+    workers.close()
+
+
 def test_workers_end_when_their_pipe_is_closed():
     workers = Workers("lab_worker_jobs:work", 1)
     process = workers.run("pid", on_progress=go_on)

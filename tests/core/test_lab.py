@@ -63,6 +63,31 @@ def test_options_reach_the_loss_that_they_are_for(surrogate, options):
     np.testing.assert_array_equal(logits_of(result, other), logits_of(plain, other))
 
 
+def test_recorded_answers_take_the_place_of_drawn_ones():
+    def people(ids, seed):
+        data, purpose = (TRAIN, "answers") if list(ids) == list(TRAIN.ids) else (TEST, "test answers")
+        return sample_answers(EXPERT, data.labels, generator=torch_generator(seed, purpose)).numpy()
+
+    drawn, recorded = fit(surrogates=ALL), fit(expert=None, people=people, surrogates=ALL)
+    for name in ALL:
+        np.testing.assert_array_equal(logits_of(recorded, name), logits_of(drawn, name))
+        for one, other in zip(recorded.scores[name], drawn.scores[name], strict=True):
+            np.testing.assert_array_equal(one.answers, other.answers)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"people": lambda ids, seed: ids}, "either a confusion or people"),
+        ({"expert": None}, "either a confusion or people"),
+        ({"expert": None, "people": lambda ids, seed: ids, "random_labels": True}, "random_labels need a confusion"),
+    ],
+)
+def test_an_expert_is_one_or_the_other(change, message):
+    with pytest.raises(ValueError, match=message):
+        fit(**change)
+
+
 def test_random_labels_are_drawn_anew_for_each_seed_and_the_expert_answers_by_them():
     result = fit(random_labels=True)
     for seed in (0, 1):
