@@ -14,14 +14,18 @@ from l2d_core.config import RunConfig
 from l2d_core.run_options import RunOptions, make_config
 
 if TYPE_CHECKING:
+    from l2d_core.expert_training import ExpertEpoch
     from l2d_core.runs import Run
 
+NOT_ALL_DONE = 1  # the exit code of a sweep with a run that failed or was stopped
 WRONG_INPUT = 2  # the exit code, also that of an unknown command or option
 DATA_ROOT = Path(os.environ.get("L2D_DATA_ROOT", "data"))
 
 app = SubcommandApp()
 pretrain = SubcommandApp()
 app.command(pretrain, name="pretrain", help="Make what is shipped in the folder pretrained/.")
+data = SubcommandApp()
+app.command(data, name="data", help="Say what the folder of a data set holds.")
 
 
 @app.command(name="train")
@@ -38,7 +42,7 @@ def train(
     Args:
         out: The folder of the run.
         config: A JSON file of settings, such as config.json of a run; options that are given count more.
-        data_root: The folder that holds cifar-10-batches-py/ or cifar10/, and cifar10n/ and cifar10h/ for humans.
+        data_root: The folder of the data sets: cifar-10-batches-py/ or cifar10/, cifar10n/ and cifar10h/, ham10000/.
         device: auto, cpu, cuda, cuda:1, mps, ...
         options: The settings themselves.
     """
@@ -62,6 +66,66 @@ def evaluate(runs: Annotated[tuple[Path, ...], tyro.conf.Positional], /) -> None
         raise ValueError("name at least one folder of a run")
     opened = [verify_run(folder) for folder in runs]
     print("\n\n".join(markdown_table(opened, split) for split in ("test", "validation")))
+
+
+@app.command(name="sweep")
+def sweep(
+    file: Annotated[Path | None, tyro.conf.Positional] = None,
+    /,
+    *,
+    out: Path,
+    config: Path | None = None,
+    surrogates: tuple[str, ...] = (),
+    seeds: int = 1,
+    data_root: Path = DATA_ROOT,
+    device: str = "auto",
+    scheduler: str | None = None,
+    workers: int | None = None,
+    threads: int | None = None,
+    options: Annotated[RunOptions, tyro.conf.arg(name="")],
+) -> None:
+    """Train many systems at once, on this machine or a Dask cluster, each into its own folder, and print one table.
+
+    The same command again takes runs that are done as they are, and goes on with the others after their last epoch.
+
+    Args:
+        file: A JSON file, {"base": {settings}, "grid": {"surrogate": ["softmax", ...], "seed": [0, 1]}} or {"base":
+            {settings}, "runs": [{settings}, ...]}; or none, and the runs are of all surrogates and seeds.
+        out: The folder of the sweep, for a run folder each and results.csv; each worker needs it at the same path.
+        config: Without a file: a JSON file of settings for all runs; options that are given count more.
+        surrogates: Without a file: softmax, one_vs_all, asymmetric_softmax.
+        seeds: Without a file: how many, from --seed on.
+        data_root: The folder of the data sets; each worker needs it at the same path.
+        device: auto, cpu, cuda, mps, ..., on the worker.
+        scheduler: Of a Dask cluster, as tcp://HOST:8786; without one, worker processes on this machine.
+        workers: How many processes on this machine; a GPU each, or on the CPU a core each.
+        threads: Of torch in each training; the last bits of its numbers depend on it.
+        options: The settings themselves, without a file.
+    """
+    from l2d_core.cluster import run_many
+    from l2d_core.sweep import read_sweep, vary
+    from l2d_core.sweep_table import markdown, tell
+
+    if file is not None and (options or config or surrogates or seeds != 1):
+        raise ValueError(f"settings come from {file} or from options, not both: put them into its base or grid")
+    found = read_sweep(file) if file else vary(make_config(options, config), surrogates, seeds)
+    print(f"{out}: {len(found.configs)} runs; Ctrl-C stops them, with the best so far kept", flush=True)
+    where = {"data_root": data_root, "out": out, "device": device, "scheduler": scheduler}
+    try:
+        table = run_many(
+            found.configs,
+            **where,
+            workers=workers,
+            threads=threads,
+            problems=found.problems,
+            on_change=tell(sys.stdout),
+        )
+    except KeyboardInterrupt:
+        print(f"\n{out} keeps what is done; the same command goes on from there")
+        raise
+    print(f"\n{markdown(table)}")
+    if set(table["state"]) != {"done"}:
+        raise SystemExit(NOT_ALL_DONE)
 
 
 @app.command(name="doctor")
@@ -110,22 +174,73 @@ def pretrain_features(
 
 @pretrain.command(name="runs")
 def pretrain_runs(
-    *, data_root: Path = DATA_ROOT, device: str = "auto", work: Path = Path("runs"), out: Path = Path("pretrained/runs")
+    *,
+    dataset: Literal["cifar10", "ham10000"] = "cifar10",
+    data_root: Path = DATA_ROOT,
+    device: str = "auto",
+    work: Path = Path("runs"),
+    out: Path | None = None,
 ) -> None:
-    """Train the paper's first experiment on CIFAR-10 with three surrogates, and copy the runs without checkpoints.
+    """Train what is shipped of a data set, a run a surrogate, and copy the runs without checkpoints.
 
     Args:
-        data_root: The folder that holds cifar-10-batches-py/ or cifar10/.
+        dataset: cifar10, the paper's first experiment, or ham10000, fine-tuned on images of 150 x 200.
+        data_root: The folder of the data sets.
         device: auto, cpu, cuda, cuda:1, mps, ...
         work: The folder to train in, for a run folder each; runs that are done there are taken as they are.
-        out: The folder to copy them to.
+        out: The folder to copy them to; pretrained/runs, or pretrained/ham10000, if it is left out.
     """
     from l2d_core.runs import copy_results
+    from l2d_core.shipped_runs import SHIPPED
 
-    for surrogate in ("softmax", "one_vs_all", "asymmetric_softmax"):
-        name = f"cifar10-{surrogate}"
-        _train(make_config({"dataset": "cifar10", "surrogate": surrogate}), data_root, device, work / name)
+    out = out or Path("pretrained") / {"cifar10": "runs", "ham10000": "ham10000"}[dataset]
+    for name, config in SHIPPED[dataset].items():
+        _train(config, data_root, device, work / name)
         copy_results(work / name, out / name)
+
+
+@data.command(name="ham10000")
+def data_ham10000(root: Annotated[Path, tyro.conf.Positional] = DATA_ROOT, /) -> None:
+    """Say what a folder of HAM10000 holds: what was joined, left over, doubled and odd.
+
+    Args:
+        root: The folder that holds ham10000/, or the data set's own.
+    """
+    from l2d_core.datasets import ham10000
+
+    print(ham10000.examine(root))
+
+
+@pretrain.command(name="expert")
+def pretrain_expert(
+    *,
+    data_root: Path = DATA_ROOT,
+    device: str = "auto",
+    reference: bool = False,
+    out: Path = Path("pretrained/ham10000/expert"),
+) -> None:
+    """Train the paper's expert for HAM10000, an MLP-Mixer that sees age, sex and site, and keep its answers.
+
+    Args:
+        data_root: The folder that holds ham10000/.
+        device: auto, cpu, cuda, cuda:1, mps, ...
+        reference: The expert sees dx_type too, as in the authors' code; it leaks the answer.
+        out: The folder to write the network, its answers and its measures to.
+    """
+    from l2d_core.environment import pick_device
+    from l2d_core.learned_expert import SETTINGS, class_table, save_expert, train_expert
+
+    def show(report: "ExpertEpoch") -> None:
+        print(
+            f"epoch {report.epoch} of {SETTINGS.epochs}: loss {report.train_loss:.3f} nats, on validation "
+            f"{report.validation_loss:.3f}; accuracy {100 * report.validation_accuracy:.1f} %; {report.seconds:.0f} s",
+            flush=True,
+        )
+
+    trained = train_expert(data_root, SETTINGS, reference=reference, device=pick_device(device), on_epoch=show)
+    save_expert(out, trained)
+    test = trained.answers.parts == "test"
+    print(f"{out}: on the test images\n{class_table(trained.answers.answers[test], trained.labels[test]).round(3)}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
