@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from l2d_core.datasets import cifar10, human_answers
+from l2d_core.datasets import cifar10, ham10000_files, human_answers
 from l2d_core.environment import PACKAGES, describe_environment, package_version
 from l2d_core.models import make_model
 from l2d_core.prediction import autocast
@@ -82,10 +82,11 @@ def _find_cifar10h(data_root: Path) -> str:
 
 
 def _find_ham10000(data_root: Path) -> str:
-    folder = data_root / "ham10000"
-    if not folder.is_dir():
+    folder = ham10000_files.find_folder(data_root)
+    if folder is None:
         return f"not in {data_root}"
-    return f"{folder}: {sum(1 for _ in folder.glob('images/*.jpg')):,} of 10,015 images"
+    files = ham10000_files.find_files(folder)
+    return f"{folder}: {len(files.images):,} of 10,015 images; python -m l2d_core data ham10000 {data_root} tells more"
 
 
 def _describe_files(data_root: Path, name: str) -> str:

@@ -9,20 +9,20 @@ import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Float
-from PIL import Image
 from torch import Tensor, nn
 
 from l2d_core.checks import require_known
 from l2d_core.data import split_by_group
 from l2d_core.datasets import cifar10, ham10000
+from l2d_core.datasets.ham10000_split import split_rows
+from l2d_core.datasets.image_files import read_image
 from l2d_core.features import FeatureBank
-from l2d_core.models.backbones import MEAN, STD, efficientnet_lite0
+from l2d_core.models.backbones import efficientnet_lite0
 from l2d_core.seeds import numpy_generator
 
 NUM_COMPONENTS = 128
 BATCH_SIZE = 16  # the fastest on two cores
 CIFAR_TRAIN_IMAGES = 10_000
-HAM_FRACTIONS = (0.6, 0.2, 0.2)
 
 Progress = Callable[[int, int], None]  # gets how many images are done, and of how many
 
@@ -118,17 +118,6 @@ def extract_features(
     return torch.cat(batches).numpy()
 
 
-def read_image(path: Path, image_size: tuple[int, int]) -> Float[Tensor, "3 H W"]:
-    """An image file as the network wants it: RGB, bicubically resized to (height, width), (pixel - MEAN) / STD."""
-    with Image.open(path) as image:
-        rgb = image.convert("RGB")
-    height, width = image_size
-    if rgb.size != (width, height):
-        rgb = rgb.resize((width, height), Image.Resampling.BICUBIC)
-    pixels = torch.from_numpy(np.asarray(rgb).copy()).permute(2, 0, 1)
-    return (pixels / 255 - MEAN) / STD
-
-
 def fit_projection(features: Float[np.ndarray, "N F"], num_components: int) -> Projection:
     """The first principal components of the features (N, F), and the one scale that gives them size 1.
 
@@ -169,13 +158,7 @@ def _choose_cifar10(images: pd.DataFrame, seed: int) -> tuple[np.ndarray, np.nda
 
 def _choose_ham10000(images: pd.DataFrame, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """All images; components from the training part of the seed's split by lesion."""
-    train = split_by_group(
-        images["group"].to_numpy(dtype=str),
-        images["label"].to_numpy(),
-        HAM_FRACTIONS,
-        generator=numpy_generator(seed, "split"),
-    )[0]
-    return np.arange(len(images)), train
+    return np.arange(len(images)), split_rows(images, seed)[0]
 
 
 RECIPES = {

@@ -1,74 +1,84 @@
-"""HAM10000: dermatoscopic images of pigmented skin lesions, with the lesion each belongs to and its diagnosis."""
+"""HAM10000: dermatoscopic images of pigmented skin lesions, with the lesion, diagnosis and metadata of each."""
 
+import warnings
 from pathlib import Path
 
 import pandas as pd
 
+from l2d_core.datasets.ham10000_fields import CLASS_NAMES
+from l2d_core.datasets.ham10000_files import Files, find_files, find_folder
+from l2d_core.datasets.ham10000_join import Joined, join
+from l2d_core.datasets.ham10000_metadata import read_metadata
+from l2d_core.datasets.ham10000_report import NUM_IMAGES, Report, make_report
+
+__all__ = ["CLASS_NAMES", "NUM_IMAGES", "examine", "list_images", "read_metadata"]
+
 NAME = "HAM10000"
-CLASS_NAMES = ("akiec", "bcc", "bkl", "df", "mel", "nv", "vasc")
-COLUMNS = ("lesion_id", "image_id", "dx")
 LICENCE = "CC BY-NC 4.0"
 SOURCE = "Tschandl, Rosendahl and Kittler 2018, Harvard Dataverse, doi 10.7910/DVN/DBW86T"
 HOW_TO_GET = (
-    f"HAM10000 ({SOURCE}; {LICENCE}) must lie there as ham10000/images/ISIC_*.jpg and ham10000/HAM10000_metadata.csv"
+    f"HAM10000 ({SOURCE}; {LICENCE}) must lie there: unpack HAM10000_images_part_1.zip and HAM10000_images_part_2.zip "
+    "from the publisher into the folder ham10000, each into a folder or both into one, and put HAM10000_metadata "
+    "beside them, as .tab or .csv"
 )
 
 
 def list_images(data_root: Path) -> pd.DataFrame:
-    """The images under data_root/ham10000: path, id, group (the lesion), label and part (""), a row each.
+    """The images under data_root/ham10000, a row each in the table's order, each image once.
 
-    Rows are in the order of the table; images and rows are matched by id, never by position. FileNotFoundError
-    names what is missing and how to get the data; ValueError what does not fit.
+    Columns: path; id; group (the lesion; the id where it is not known); label in the order of CLASS_NAMES; part (""):
+    the publisher's two folders are volumes, no split; age, sex, localization, dx_type and notes as `read_metadata`
+    gives them. Images and rows are matched by id, never by position.
+
+    data_root: also the data set's own folder. FileNotFoundError names what is missing and how to get the data;
+    ValueError what does not fit. A UserWarning says so where the images are not all of the published ones.
     """
-    folder = Path(data_root) / "ham10000"
-    images = folder / "images"
-    if not images.is_dir():
-        raise FileNotFoundError(f"there is no folder {images}. {HOW_TO_GET}")
-    table = read_metadata(folder / "HAM10000_metadata.csv")
-    paths = {path.stem: path for path in images.glob("*.jpg")}
-    _check_same_ids(list(table["image_id"]), paths, images)
-    return pd.DataFrame(
-        {
-            "path": [paths[image_id] for image_id in table["image_id"]],
-            "id": table["image_id"],
-            "group": table["lesion_id"],
-            "label": table["dx"].map(CLASS_NAMES.index),
-            "part": "",
-        }
-    )
-
-
-def read_metadata(path: Path) -> pd.DataFrame:
-    """The table of lesion_id, image_id and dx, as text, in the publisher's order, each image once.
-
-    FileNotFoundError where there is no such file; ValueError names missing columns, unknown diagnoses with how
-    many rows have them, and images that are listed twice.
-    """
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}. {HOW_TO_GET}")
-    table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    missing = [column for column in COLUMNS if column not in table]
-    if missing:
-        raise ValueError(f"{path} lacks the columns {', '.join(missing)}; it has {', '.join(table)}")
-    unknown = table.loc[~table["dx"].isin(CLASS_NAMES), "dx"].value_counts()
-    if len(unknown):
-        listed = ", ".join(f"{name!r} ({count} rows)" for name, count in unknown.items())
-        raise ValueError(f"dx must be one of {', '.join(CLASS_NAMES)}; got {listed} in {path}")
-    twice = table.loc[table["image_id"].duplicated(), "image_id"]
-    if len(twice):
-        raise ValueError(f"image_id must name each image once, got {twice.iloc[0]} twice in {path}")
-    return table.loc[:, list(COLUMNS)]
-
-
-def _check_same_ids(listed: list[str], paths: dict[str, Path], folder: Path) -> None:
-    absent = [image_id for image_id in listed if image_id not in paths]
-    if absent:
+    files, joined = _join(data_root)
+    if joined.absent:
         raise FileNotFoundError(
-            f"{folder} lacks {len(absent)} of the {len(listed)} listed images, the first is {absent[0]}.jpg. "
-            f"{HOW_TO_GET}"
+            f"{files.folder} lacks {len(joined.absent):,} of the {len(joined.absent) + len(joined.images):,} listed "
+            f"images, the first is {joined.absent[0]}.jpg. {_advise(files)}"
         )
-    unlisted = sorted(set(paths).difference(listed))
-    if unlisted:
+    if joined.unlisted:
         raise ValueError(
-            f"{folder} holds {len(unlisted)} images that the table does not list, the first is {unlisted[0]}.jpg"
+            f"{files.folder} holds {len(joined.unlisted):,} images that the table does not list, the first is "
+            f"{joined.unlisted[0].name}"
         )
+    _warn_of_part(files, joined)
+    return joined.images
+
+
+def examine(data_root: Path) -> Report:
+    """What is under data_root: joined, left over, doubled and odd, even where `list_images` would refuse it.
+
+    FileNotFoundError where there are no images or no table; ValueError where a table is wrong.
+    """
+    files, joined = _join(data_root)
+    return make_report(files, joined)
+
+
+def _join(data_root: Path) -> tuple[Files, Joined]:
+    folder = find_folder(data_root)
+    if folder is None:
+        raise FileNotFoundError(f"there is no folder {Path(data_root) / 'ham10000'} with images. {HOW_TO_GET}")
+    files = find_files(folder)
+    if not files.images:
+        raise FileNotFoundError(f"there are no images in {folder}. {_advise(files)}")
+    try:
+        return files, join(files)
+    except FileNotFoundError as problem:
+        raise FileNotFoundError(f"{problem}. {_advise(files)}") from None
+
+
+def _advise(files: Files) -> str:
+    """How to get the data, after what lies in the folder instead."""
+    links = [f"{files.links:,} links to folders were not followed"] if files.links else []
+    found = [*files.strays[:5], *links]
+    return " ".join(f"{sentence}." for sentence in [*found, HOW_TO_GET])
+
+
+def _warn_of_part(files: Files, joined: Joined) -> None:
+    aside = "".join(f"; {count:,} images in {folder} are not listed" for folder, count in joined.set_aside.items())
+    if len(joined.images) != NUM_IMAGES or aside:
+        count = f"{len(joined.images):,} images of {NAME}'s {NUM_IMAGES:,} published ones"
+        warnings.warn(f"{files.folder} holds {count}{aside}", stacklevel=3)

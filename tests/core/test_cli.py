@@ -15,6 +15,7 @@ from l2d_core.cli import main
 from l2d_core.features import FeatureBank
 from l2d_core.models import backbones
 from l2d_core.runs import open_run, verify_run
+from l2d_core.shipped_runs import SHIPPED
 
 ROOT = Path(__file__).parents[2]
 
@@ -240,10 +241,12 @@ def test_the_doctor_says_what_there_is(tmp_path, capsys):
 
 def test_the_shipped_runs_are_trained_and_copied_without_checkpoints(tmp_path, monkeypatch, capsys):
     add_made(monkeypatch)
-    monkeypatch.setattr(cli, "make_config", lambda options: replace(CONFIG, epochs=1, surrogate=options["surrogate"]))
+    names = ["cifar10-asymmetric_softmax", "cifar10-one_vs_all", "cifar10-softmax"]
+    made = {name: replace(CONFIG, epochs=1, surrogate=name.removeprefix("cifar10-")) for name in names}
+    assert made.keys() == SHIPPED["cifar10"].keys()
+    monkeypatch.setitem(SHIPPED, "cifar10", made)
     arguments = ["--work", str(tmp_path / "work"), "--out", str(tmp_path / "out"), "--device", "cpu"]
     assert main(["pretrain", "runs", *arguments]) == 0
-    names = ["cifar10-asymmetric_softmax", "cifar10-one_vs_all", "cifar10-softmax"]
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == names
     for name in names:
         assert verify_run(tmp_path / "out" / name).config.surrogate == name.removeprefix("cifar10-")

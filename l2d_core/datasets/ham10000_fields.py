@@ -1,0 +1,132 @@
+"""One value of HAM10000's metadata as the product reads it, with a note where it is odd: nothing is invented."""
+
+import re
+
+UNKNOWN = "unknown"
+CLASS_NAMES = ("akiec", "bcc", "bkl", "df", "mel", "nv", "vasc")
+SEXES = ("male", "female")
+SITES = (
+    "abdomen",
+    "acral",
+    "back",
+    "chest",
+    "ear",
+    "face",
+    "foot",
+    "genital",
+    "hand",
+    "lower extremity",
+    "neck",
+    "scalp",
+    "trunk",
+    "upper extremity",
+)
+CONFIRMATIONS = ("histo", "follow_up", "consensus", "confocal")
+MAX_AGE_YEARS = 120
+MISSING = {"", "na", "n/a", "nan", "none", "null", "-", "?", UNKNOWN}
+OTHER_CLASS_NAMES = {
+    "ak": "akiec",
+    "actinic_keratosis": "akiec",
+    "actinic_keratoses": "akiec",
+    "solar_or_actinic_keratosis": "akiec",
+    "actinic_keratoses_and_intraepithelial_carcinoma": "akiec",
+    "intraepithelial_carcinoma": "akiec",
+    "bowen's_disease": "akiec",
+    "basal_cell_carcinoma": "bcc",
+    "benign_keratosis": "bkl",
+    "benign_keratosis_like_lesion": "bkl",
+    "benign_keratosis_like_lesions": "bkl",
+    "pigmented_benign_keratosis": "bkl",
+    "seborrheic_keratosis": "bkl",
+    "solar_lentigo": "bkl",
+    "lichenoid_keratosis": "bkl",
+    "lichen_planus_like_keratosis": "bkl",
+    "dermatofibroma": "df",
+    "melanoma": "mel",
+    "nevus": "nv",
+    "naevus": "nv",
+    "nevi": "nv",
+    "melanocytic_nevus": "nv",
+    "melanocytic_nevi": "nv",
+    "vascular_lesion": "vasc",
+    "vascular_lesions": "vasc",
+}
+OTHER_CONFIRMATIONS = {
+    "histopathology": "histo",
+    "serial_imaging_showing_no_change": "follow_up",
+    "single_image_expert_consensus": "consensus",
+    "confocal_microscopy_with_consensus_dermoscopy": "confocal",
+}
+
+Cleaned = tuple[str, str]  # the value, and the note: empty where nothing is odd
+
+
+def clean_class(text: str) -> str | None:
+    """The class that a diagnosis names, in any case or by another usual name; None where it is none of the seven."""
+    key = _key(text)
+    return key if key in CLASS_NAMES else OTHER_CLASS_NAMES.get(key)
+
+
+def clean_age(text: str) -> Cleaned:
+    """Years as a plain number, or "unknown": 0 to 120, a decimal comma and the unit "years" are read, nothing else."""
+    plain = text.strip().casefold()
+    if plain in MISSING:
+        return UNKNOWN, ""
+    number = re.fullmatch(r"([0-9]{1,6})(?:[.,]([0-9]{1,12}))?(\s*(?:years?(?: old)?|yrs?|y))?", plain)
+    if number is None:
+        return UNKNOWN, f"age {_quote(text)} is no number of years: treated as unknown"
+    years = float(f"{number[1]}.{number[2] or 0}")
+    if years > MAX_AGE_YEARS:
+        return UNKNOWN, f"age {_quote(text)} is not in 0..{MAX_AGE_YEARS}: treated as unknown"
+    if years == 0:
+        return "0", "age 0 is taken as it is, but suspicious"
+    return f"{years:g}", f"age {_quote(text)} read as {years:g}" if number[3] else ""
+
+
+def clean_sex(text: str) -> Cleaned:
+    """One of SEXES, m and f too, or "unknown"."""
+    key = {"m": "male", "f": "female"}.get(_key(text), _key(text))
+    return _one_of("sex", text, key, SEXES)
+
+
+def clean_site(text: str) -> Cleaned:
+    """One of SITES in any case, or "unknown": what the data set does not have is not mapped to what it has."""
+    return _one_of("localization", text, _key(text).replace("_", " "), SITES)
+
+
+def clean_confirmation(text: str) -> Cleaned:
+    """How the diagnosis was confirmed: one of CONFIRMATIONS, or "unknown"."""
+    key = _key(text)
+    return _one_of("dx_type", text, OTHER_CONFIRMATIONS.get(key, key), CONFIRMATIONS)
+
+
+def clean_lesion(text: str) -> str:
+    """The lesion's id, or "" where none is given."""
+    return "" if text.casefold() in MISSING else text
+
+
+def clean_image_id(text: str) -> str:
+    """An image's id as written, without the ending of a file."""
+    return re.sub(r"\.(jpe?g|png)$", "", text.strip(), flags=re.IGNORECASE)
+
+
+def match_key(stem: str) -> str:
+    """What an id and a file's stem are matched by: without case, ending, and the marks of a copy, "(1)" or "copy"."""
+    key = " ".join(clean_image_id(stem).casefold().split())
+    return re.sub(r"(?: ?\([0-9]+\)| - copy| copy(?: [0-9]+)?)+$", "", key)
+
+
+def _one_of(column: str, text: str, key: str, known: tuple[str, ...]) -> Cleaned:
+    if key in known:
+        return key, ""
+    if key in MISSING:
+        return UNKNOWN, ""
+    return UNKNOWN, f"{column} {_quote(text)} was not seen in training: treated as unknown"
+
+
+def _key(text: str) -> str:
+    return re.sub(r"[\s_-]+", "_", text.strip().casefold()) if text.strip() != "-" else "-"
+
+
+def _quote(text: str) -> str:
+    return repr(text if len(text) <= 40 else f"{text[:40]}…")
