@@ -73,6 +73,7 @@ EXPERT_KINDS = {
     "right_on": ("accuracy", "classes"),
     "confusion": ("confusion",),
     "human": ("name",),
+    "learned": ("name",),
 }
 
 
@@ -84,6 +85,7 @@ class ExpertConfig:
     "right_on": classes, and accuracy, one number (1 if left out), as in `experts.right_on`.
     "confusion": confusion, K rows of K shares, P(answer | true class).
     "human": name, whose recorded answers; which there are, the data set knows.
+    "learned": name, the folder of a trained expert with its stored answers, as of `expert_answers.open_answers`.
     ValueError names the setting that is wrong, or that another kind has.
     """
 
@@ -108,7 +110,7 @@ class ExpertConfig:
         for setting in fields(self)[1:]:
             if setting.name not in own and getattr(self, setting.name) != setting.default:
                 raise ValueError(f"expert.{setting.name} is no setting of kind {self.kind!r}; it has {', '.join(own)}")
-        needed = {"per_class": "accuracy", "confusion": "confusion", "human": "name"}.get(self.kind)
+        needed = {"per_class": "accuracy", "confusion": "confusion", "human": "name", "learned": "name"}.get(self.kind)
         if needed and not getattr(self, needed):
             raise ValueError(f"expert.{needed} must be given for kind {self.kind!r}, got {getattr(self, needed)!r}")
         if self.kind == "right_on" and len(self.accuracy) > 1:
@@ -117,7 +119,7 @@ class ExpertConfig:
     @property
     def is_simulated(self) -> bool:
         """Whether the answers are drawn from a confusion matrix, so that they can be drawn again."""
-        return self.kind != "human"
+        return self.kind not in ("human", "learned")
 
 
 # The expert of the paper's first experiment, on CIFAR-10.
@@ -197,7 +199,9 @@ class RunConfig:
         if self.warmup_epochs >= self.epochs:
             raise ValueError(f"warmup_epochs must be below epochs, {self.epochs}, got {self.warmup_epochs}")
         if self.redraws and not self.expert.is_simulated:
-            raise ValueError("redraw_answers and reference need a simulated expert, got one of kind 'human'")
+            raise ValueError(
+                f"redraw_answers and reference need a simulated expert, got one of kind {self.expert.kind!r}"
+            )
 
     @property
     def redraws(self) -> bool:

@@ -1,15 +1,17 @@
 """The cases of a run, split, with what its expert says of them."""
 
-import inspect
 import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from l2d_core import expert_answers
+from l2d_core.call_options import check_options
 from l2d_core.checks import require_known
 from l2d_core.config import RunConfig
 from l2d_core.data import DeferralData, Splits
-from l2d_core.datasets import cifar10, digits, human_answers
+from l2d_core.datasets import cifar10, digits, ham10000_images, human_answers
+from l2d_core.expert_answers import open_answers
 from l2d_core.expert_settings import expert_confusion
 from l2d_core.experts import sample_answers
 from l2d_core.seeds import numpy_generator, torch_generator
@@ -21,10 +23,13 @@ def load_splits(config: RunConfig, data_root: str | os.PathLike) -> Splits:
     ValueError on an unknown data set or option, on an expert that does not fit it, and on data that do not do;
     FileNotFoundError where the data are not under data_root, with ways to get them.
     """
-    if not config.expert.is_simulated:
+    if config.expert.kind == "human":
         require_known("dataset, for an expert of kind 'human',", config.dataset, HUMAN_ANSWERS)
+    stored = open_answers(config.expert.name) if config.expert.kind == "learned" else None
     splits = _load(config, Path(data_root))
-    if not config.expert.is_simulated:
+    if stored is not None:
+        return expert_answers.ask(splits, stored)
+    if config.expert.kind == "human":
         generator = numpy_generator(config.seed, "human answers")
         return HUMAN_ANSWERS[config.dataset](splits, Path(data_root), config.expert.name, generator=generator)
     confusion = expert_confusion(config.expert, len(splits.train.class_names))
@@ -39,12 +44,7 @@ def load_splits(config: RunConfig, data_root: str | os.PathLike) -> Splits:
 def _load(config: RunConfig, data_root: Path) -> Splits:
     require_known("dataset", config.dataset, DATASETS)
     load = DATASETS[config.dataset]
-    known = list(inspect.signature(load).parameters)[2:]
-    for option in config.dataset_options:
-        if option not in known:
-            raise ValueError(
-                f"dataset {config.dataset!r} has no option {option!r}; it has {', '.join(known) or 'none'}"
-            )
+    check_options(f"dataset {config.dataset!r}", load, config.dataset_options)
     return load(data_root, config.split_seed, **config.dataset_options)
 
 
@@ -56,6 +56,10 @@ def _digits(_data_root: Path, seed: int, noise: float = 0.0) -> Splits:
 
 
 # Each is called with (data_root, seed, **options).
-DATASETS: dict[str, Callable[..., Splits]] = {"cifar10": cifar10.load, "digits": _digits}
+DATASETS: dict[str, Callable[..., Splits]] = {
+    "cifar10": cifar10.load,
+    "digits": _digits,
+    "ham10000": ham10000_images.load,
+}
 # Each is called with (splits, data_root, whose answers, generator=...).
 HUMAN_ANSWERS: dict[str, Callable[..., Splits]] = {"cifar10": human_answers.ask}

@@ -13,7 +13,7 @@ class RunOptions(TypedDict, total=False):
     """Settings of the run; those that are not given are as in --config, or else at `RunConfig`'s defaults."""
 
     dataset: str
-    """cifar10 or digits."""
+    """cifar10, digits or ham10000."""
     dataset_options: tuple[str, ...]
     """NAME=VALUE of the data set, as noise=0.5."""
     split_seed: int
@@ -27,7 +27,7 @@ class RunOptions(TypedDict, total=False):
     surrogate_options: tuple[str, ...]
     """NAME=VALUE of the loss."""
     expert: str
-    """per_class, right_on, confusion or human."""
+    """per_class, right_on, confusion, human or learned."""
     accuracy: tuple[float, ...]
     """How often the expert is right: per_class takes a share for each class or one for all, right_on one."""
     wrong: str
@@ -35,7 +35,7 @@ class RunOptions(TypedDict, total=False):
     classes: tuple[int, ...]
     """The classes that a right_on expert knows, numbered from 0."""
     expert_name: str
-    """Whose recorded answers a human expert gives, as random_label1 of CIFAR-10N."""
+    """Whose recorded answers a human expert gives, as random_label1 of CIFAR-10N; the folder of a learned expert."""
     epochs: int
     """Passes over the training cases, at most."""
     batch_size: int
@@ -53,7 +53,9 @@ class RunOptions(TypedDict, total=False):
     warmup_epochs: int
     """Of cosine_warmup."""
     augment: str
-    """none, flip or crop_flip."""
+    """none, flip, crop_flip or crop_flip_colour."""
+    class_weights: str
+    """Of the training cases: none, balanced or sqrt."""
     precision: str
     """bfloat16 or float32."""
     channels_last: bool

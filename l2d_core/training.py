@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from l2d_core.augment import draw_moves, move_images
+from l2d_core.augment import apply_moves, draw_moves
 from l2d_core.checkpoints import Checkpoint, copy_weights, load_checkpoint, save_checkpoint, unwrap
 from l2d_core.config import RunConfig
 from l2d_core.data import DeferralData, Splits
@@ -178,12 +178,13 @@ def _descend(job: TrainingJob, epoch: int) -> float | None:
 def _step(job: TrainingJob, rows: Tensor, moves: Tensor, correct: Tensor, rate: float) -> Tensor:
     """One step of the optimiser; gives the loss and the norm of its gradient, (2,), where they are computed."""
     config = job.config
-    images = job.inputs.index_select(0, rows)
+    images = to_device(job.inputs.index_select(0, rows), job.device, channels_last=False)
     if config.augment != "none":
-        images = move_images(images, moves)
+        images = apply_moves(images, moves)
     with autocast(job.device, config.precision):
         logits = job.forward(to_device(images, job.device, config.channels_last))
-    loss = _mean_loss(job, logits.float(), job.labels.index_select(0, rows), correct)
+    weights = None if job.weights is None else job.weights.index_select(0, rows)
+    loss = _mean_loss(job, logits.float(), job.labels.index_select(0, rows), correct, weights)
     job.optimizer.zero_grad(set_to_none=True)
     loss.backward()
     slopes = [parameter.grad for parameter in job.model.parameters() if parameter.grad is not None]
@@ -194,9 +195,12 @@ def _step(job: TrainingJob, rows: Tensor, moves: Tensor, correct: Tensor, rate: 
     return torch.stack([loss.detach(), norm])
 
 
-def _mean_loss(job: TrainingJob, logits: Tensor, labels: Tensor, correct: Tensor) -> Tensor:
+def _mean_loss(
+    job: TrainingJob, logits: Tensor, labels: Tensor, correct: Tensor, weights: Tensor | None = None
+) -> Tensor:
     """In nats; with the reference's settings in bits, as its authors took logarithms to the base 2."""
-    loss = job.surrogate.loss(logits, labels, correct, **job.config.surrogate_options).mean()
+    loss = job.surrogate.loss(logits, labels, correct, **job.config.surrogate_options)
+    loss = loss.mean() if weights is None else (weights * loss).mean()
     return loss / math.log(2) if job.config.reference else loss
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from l2d_core.case_weights import case_weights
 from l2d_core.checkpoints import copy_weights
 from l2d_core.config import RunConfig
 from l2d_core.data import DeferralData, Splits
@@ -25,7 +26,8 @@ class TrainingJob:
     """A model with all that its epochs need; inputs and labels are those of the training split, on the device.
 
     forward: the model, compiled where the config says so. confusion: the matrix of an expert that answers anew,
-    else None. sizes: of the batches of an epoch. settings: those a checkpoint is good for. on_step: as in `train`.
+    else None. weights: what the loss of each training case is multiplied by, on the device, or None for 1.
+    sizes: of the batches of an epoch. settings: those a checkpoint is good for. on_step: as in `train`.
     """
 
     model: nn.Module
@@ -38,6 +40,7 @@ class TrainingJob:
     confusion: Tensor | None
     inputs: Tensor
     labels: Tensor
+    weights: Tensor | None
     sizes: list[int]
     settings: dict[str, Any]
     on_step: OnStep | None
@@ -63,7 +66,7 @@ def prepare(
     _check_outputs(model, train, device)
     if config.channels_last and train.inputs.ndim == 4:
         model.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
-    inputs = to_device(train.inputs, device, channels_last=False)
+    inputs = _to_stay(train.inputs, device)
     sizes = batch_sizes(len(inputs), config.batch_size)
     return TrainingJob(
         model=model,
@@ -76,6 +79,7 @@ def prepare(
         confusion=expert_confusion(config.expert, len(train.class_names)) if config.redraws else None,
         inputs=inputs,
         labels=train.labels.to(device),
+        weights=None if config.class_weights == "none" else case_weights(config.class_weights, train.labels).to(device),
         sizes=sizes,
         settings=_run_settings(config, splits),
         on_step=on_step,
@@ -89,7 +93,20 @@ def _run_settings(config: RunConfig, splits: Splits) -> dict[str, Any]:
         digest.update(repr((tuple(data.inputs.shape), data.class_names, data.expert_names)).encode())
         digest.update("\n".join(map(str, data.ids)).encode())
         digest.update(data.labels.numpy().tobytes() + data.answers.numpy().tobytes())
-    return {**asdict(config), "data": digest.hexdigest()}
+    settings = asdict(config)
+    for name, default in _ADDED_LATER.items():
+        if settings[name] == default:
+            del settings[name]
+    return {**settings, "data": digest.hexdigest()}
+
+
+# Settings that checkpoints may be older than: they were made as with these values, and fit them.
+_ADDED_LATER = {"class_weights": "none"}
+
+
+def _to_stay(inputs: Tensor, device: torch.device) -> Tensor:
+    """Inputs on the device for the whole training: as they came if in half precision, in half the room of float32."""
+    return inputs.to(device) if inputs.dtype == torch.float16 else to_device(inputs, device, channels_last=False)
 
 
 def _check_surrogate(surrogate: Surrogate, config: RunConfig) -> None:

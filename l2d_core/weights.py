@@ -48,10 +48,13 @@ def halve_precision(model: nn.Module) -> None:
 
 def encode_weights(model: nn.Module, network: Network) -> bytes:
     """The content of a .safetensors file. What half precision holds without loss is stored in it."""
-    tensors = {name: _smallest(tensor.cpu().contiguous()) for name, tensor in copy_weights(model).items()}
-    options = {name: value for name, value in network.options.items() if name != "pretrained"}  # now they are trained
-    described = json.dumps(asdict(replace(network, options=options)))
-    return save(tensors, {"version": str(WEIGHTS_VERSION), "network": described})
+    described = json.dumps(asdict(_untrained(network)))
+    return save(small_tensors(model), {"version": str(WEIGHTS_VERSION), "network": described})
+
+
+def small_tensors(model: nn.Module) -> dict[str, Tensor]:
+    """Its parameters and buffers, on the CPU; what half precision holds without loss is in it."""
+    return {name: _smallest(tensor.cpu().contiguous()) for name, tensor in copy_weights(model).items()}
 
 
 def load_weights(path: str | os.PathLike) -> tuple[nn.Module, Network]:
@@ -79,6 +82,11 @@ def _smallest(tensor: Tensor) -> Tensor:
     return half if tensor.dtype == torch.float32 and tensor.ndim > 1 and torch.equal(half.float(), tensor) else tensor
 
 
+def _untrained(network: Network) -> Network:
+    """How to build it for weights that are at hand: none have to be fetched only to be replaced."""
+    return replace(network, options={name: value for name, value in network.options.items() if name != "pretrained"})
+
+
 def _read_network(metadata: Mapping[str, str]) -> Network:
     if metadata.get("version") != str(WEIGHTS_VERSION) or "network" not in metadata:
         raise ValueError(
@@ -88,4 +96,4 @@ def _read_network(metadata: Mapping[str, str]) -> Network:
     missing = [name for name in ("model", "image_shape", "class_names", "expert_names") if name not in fields]
     if missing:
         raise ValueError(f"it does not say {', '.join(missing)} of its network")
-    return Network(**fields)
+    return _untrained(Network(**fields))

@@ -1,11 +1,11 @@
 """Networks, one file each, and those that can be trained from images by name."""
 
-import inspect
 from collections.abc import Callable, Mapping
 
 import torch
 from torch import nn
 
+from l2d_core.call_options import check_options
 from l2d_core.checks import require_known
 from l2d_core.models.backbones import lite0_classifier, resnet34, resnet50
 from l2d_core.models.small_resnet import small_resnet
@@ -36,13 +36,7 @@ def make_model(
     ValueError on an unknown name or option, or on an option or a shape that the network refuses.
     """
     require_known("model", name, MODELS)
-    known = [option for option in inspect.signature(MODELS[name]).parameters if option not in _POSITIONAL]
-    for option in options or {}:
-        if option not in known:
-            raise ValueError(f"model {name!r} has no option {option!r}; it has {', '.join(known) or 'none'}")
+    check_options(f"model {name!r}", MODELS[name], options or {})
     with torch.random.fork_rng(devices=[]):  # layers draw their first weights from the global generator
         torch.default_generator.manual_seed(torch_generator(seed, "weights").initial_seed())
         return MODELS[name](num_outputs, image_shape, **options or {})
-
-
-_POSITIONAL = ("num_outputs", "image_shape")

@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -99,40 +99,103 @@ def _network_from_file(path: str | os.PathLike) -> nn.Module:
     return network
 
 
-def resnet34(num_outputs: int, image_shape: tuple[int, ...], *, pretrained: bool = False) -> nn.Module:
-    """timm's ResNet34 and a new last layer, all of it to be trained; 21 M parameters.
+def resnet34(
+    num_outputs: int,
+    image_shape: tuple[int, ...],
+    *,
+    pretrained: bool = False,
+    frozen_stages: int = 0,
+    dropout: float = 0.0,
+) -> nn.Module:
+    """timm's ResNet34 and a new last layer; 21 M parameters.
 
     Takes RGB images (B, 3, H, W); gives (B, num_outputs) float32. pretrained: start from ImageNet weights of timm's
     hub; where they cannot be had, a warning says so and the weights are random.
-    ValueError unless image_shape is (3, H, W). ImportError where timm is not installed. Source: He and others 2016.
+    frozen_stages: the stem and so many of the 4 stages after it are never trained, see `FineTuned`; 0: all of it is.
+    dropout: the share of features that are 0 in a training step.
+    ValueError unless image_shape is (3, H, W), and on options out of range. ImportError where timm is not installed.
+    Source: He and others 2016.
     """
-    return _fine_tuned(RESNET34, num_outputs, image_shape, pretrained)
+    return _fine_tuned(RESNET34, num_outputs, image_shape, pretrained, frozen_stages, dropout)
 
 
-def resnet50(num_outputs: int, image_shape: tuple[int, ...], *, pretrained: bool = False) -> nn.Module:
-    """timm's ResNet50 and a new last layer, all of it to be trained; 24 M parameters. See `resnet34`."""
-    return _fine_tuned(RESNET50, num_outputs, image_shape, pretrained)
+def resnet50(
+    num_outputs: int,
+    image_shape: tuple[int, ...],
+    *,
+    pretrained: bool = False,
+    frozen_stages: int = 0,
+    dropout: float = 0.0,
+) -> nn.Module:
+    """timm's ResNet50 and a new last layer; 24 M parameters. See `resnet34`."""
+    return _fine_tuned(RESNET50, num_outputs, image_shape, pretrained, frozen_stages, dropout)
 
 
-def lite0_classifier(num_outputs: int, image_shape: tuple[int, ...], *, pretrained: bool = False) -> nn.Module:
-    """EfficientNet-Lite0 and a new last layer, all of it to be trained; 3.4 M parameters. See `resnet34`.
+def lite0_classifier(
+    num_outputs: int,
+    image_shape: tuple[int, ...],
+    *,
+    pretrained: bool = False,
+    frozen_stages: int = 0,
+    dropout: float = 0.0,
+) -> nn.Module:
+    """EfficientNet-Lite0, of 7 stages, and a new last layer; 3.4 M parameters. See `resnet34`.
 
     pretrained: the weights that `efficientnet_lite0` finds.
     """
-    return _fine_tuned(LITE0, num_outputs, image_shape, pretrained)
+    return _fine_tuned(LITE0, num_outputs, image_shape, pretrained, frozen_stages, dropout)
+
+
+class FineTuned(nn.Sequential):
+    """A network that gives features, then a new last layer, maybe with dropout between; the first parts may be frozen.
+
+    The frozen parts take no gradient, so that nothing is kept of them for one, and are in evaluation mode whatever
+    the mode of the rest: their batch norm keeps its statistics.
+    """
+
+    def __init__(self, network: nn.Module, head: nn.Module, dropout: float, frozen: Sequence[nn.Module]) -> None:
+        super().__init__(network, *([nn.Dropout(dropout)] if dropout else []), head)
+        self._frozen = tuple(frozen)  # a tuple, so that torch does not name them twice
+        for part in self._frozen:
+            part.requires_grad_(False)
+        self.train()
+
+    def train(self, mode: bool = True) -> "FineTuned":
+        """All but the frozen parts in training or evaluation mode."""
+        super().train(mode)
+        for part in self._frozen:
+            part.eval()
+        return self
 
 
 RESNET34, RESNET50 = "resnet34.a1_in1k", "resnet50.a1_in1k"
 
 
-def _fine_tuned(name: str, num_outputs: int, image_shape: tuple[int, ...], pretrained: bool) -> nn.Module:
+def _fine_tuned(
+    name: str, num_outputs: int, image_shape: tuple[int, ...], pretrained: bool, frozen_stages: int, dropout: float
+) -> nn.Module:
     if image_shape[0] != 3:
         raise ValueError(f"image_shape must be (3, H, W) for {name}, got {tuple(image_shape)}")
+    if not 0 <= dropout < 1:
+        raise ValueError(f"dropout must be at least 0 and below 1, got {dropout!r}")
     network = _pretrained_features(name) if pretrained else None
     if network is None:
         network = _timm_features(name, pretrained=False)
-    network.requires_grad_(True).train()
-    return nn.Sequential(network, Float32Linear(network.num_features, num_outputs))  # pyright: ignore[reportArgumentType]
+    network.requires_grad_(True)
+    head = Float32Linear(network.num_features, num_outputs)  # pyright: ignore[reportArgumentType]
+    return FineTuned(network, head, dropout, _first_parts(network, frozen_stages))
+
+
+def _first_parts(network: nn.Module, num_stages: int) -> list[nn.Module]:
+    """The stem of a network of timm's and the first stages after it; nothing for 0."""
+    children = dict(network.named_children())
+    is_resnet = "layer1" in children
+    stem = ("conv1", "bn1") if is_resnet else ("conv_stem", "bn1")
+    blocks = list(children["blocks"].children()) if "blocks" in children else []
+    stages = [children[f"layer{number}"] for number in range(1, 5)] if is_resnet else blocks
+    if not 0 <= num_stages <= len(stages):
+        raise ValueError(f"frozen_stages must lie in 0..{len(stages)}, got {num_stages}")
+    return [*(children[name] for name in stem), *stages[:num_stages]] if num_stages else []
 
 
 def _pretrained_features(name: str) -> nn.Module | None:

@@ -10,14 +10,17 @@ import pytest
 ROOT = Path(__file__).parents[2] / "l2d_core"
 # Lowest first. A name stands for a module or a whole folder of l2d_core; a new one has to be placed here.
 LAYERS = [
-    {"config", "checks", "json_fields", "seeds", "arrays", "environment", "run_options"},
-    {"data", "datasets", "experts", "features", "images", "augment", "models", "surrogates"},
-    {"expert_settings", "optimizers", "prediction"},
-    {"deferral", "calibration", "smooth_calibration", "brier", "intervals", "evaluation"},
+    {"config", "checks", "json_fields", "seeds", "call_options", "arrays", "environment", "run_options"},
+    {"image_kinds", "tiff_directory", "image_headers", "image_colours", "image_warnings", "images", "image_archives"},
+    {"data", "datasets", "experts", "features", "augment", "models", "surrogates"},
+    {"expert_settings", "expert_answers", "case_weights", "optimizers", "prediction"},
+    {"deferral", "calibration", "smooth_calibration", "brier", "intervals", "curves", "evaluation"},
     {"epoch_report", "checkpoints", "training_job"},
-    {"training", "lab", "comparison", "baselines", "pretrain", "run_data"},
-    {"weights", "runs"},
-    {"experiment", "reproduce", "cluster", "run_table", "progress", "doctor"},
+    {"training", "expert_training", "lab", "comparison", "baselines", "pretrain", "run_data"},
+    {"weights", "runs", "folder_lock", "sweep"},
+    {"experiment", "shipped_runs", "learned_expert", "reproduce", "run_table", "progress", "doctor"},
+    {"sweep_table", "training_task"},
+    {"cluster"},
     {"cli", "__main__"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

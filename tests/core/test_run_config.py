@@ -35,6 +35,7 @@ CONFIGS = {
     "right_on": RunConfig(expert=ExpertConfig("right_on", classes=(0, 3), accuracy=(0.7,)), reference=True),
     "confusion": RunConfig(expert=ExpertConfig("confusion", confusion=HALF), redraw_answers=True),
     "human": RunConfig(expert=ExpertConfig("human", name="random_label1"), schedule="cosine_warmup", warmup_epochs=5),
+    "learned": RunConfig(expert=ExpertConfig("learned", name="pretrained/ham10000/expert")),
 }
 
 
@@ -79,8 +80,9 @@ def test_the_default_expert_is_the_paper_s():
         ("weight_decay", -1e-4, "weight_decay must be at least 0 and finite"),
         ("optimizer", "lion", "optimizer must be one of 'sgd', 'adamw', 'adam'; got 'lion'"),
         ("schedule", "step", "schedule must be one of 'cosine_warmup', 'one_cycle', 'constant'; got 'step'"),
-        ("augment", "mixup", "augment must be one of 'none', 'flip', 'crop_flip'; got 'mixup'"),
+        ("augment", "mixup", "augment must be one of 'none', 'flip', 'crop_flip', 'crop_flip_colour'; got 'mixup'"),
         ("augment", None, "config.augment must be text, got None"),
+        ("class_weights", "inverse", "class_weights must be one of 'none', 'balanced', 'sqrt'; got 'inverse'"),
         ("precision", "float16", "precision must be one of 'bfloat16', 'float32'; got 'float16'"),
         ("patience", 0, "patience must be at least 1, or None to never stop early, got 0"),
         ("compile", 1, "compile must be true or false, got 1"),
@@ -106,7 +108,7 @@ def test_a_warm_up_must_leave_epochs_to_come_down_in():
 @pytest.mark.parametrize(
     ("expert", "message"),
     [
-        ({"kind": "oracle"}, "expert.kind must be one of 'per_class', 'right_on', 'confusion', 'human'"),
+        ({"kind": "oracle"}, "expert.kind must be one of 'per_class', 'right_on', 'confusion', 'human', 'learned'"),
         ({"kind": ["human"]}, "expert.kind must be text"),
         ({"accuracy": []}, "expert.accuracy must be given"),
         ({"accuracy": [0.5, 1.5]}, "expert.accuracy must lie in 0..1, got 1.5 at row 1"),
@@ -127,10 +129,11 @@ def test_a_bad_expert_in_json_is_named(expert, message):
         RunConfig.from_json(json.dumps({"expert": expert}))
 
 
-def test_a_human_does_not_answer_anew():
+@pytest.mark.parametrize("kind", ["human", "learned"])
+def test_an_expert_whose_answers_are_stored_does_not_answer_anew(kind):
     for setting in ("redraw_answers", "reference"):
-        with pytest.raises(ValueError, match="need a simulated expert"):
-            RunConfig(expert=ExpertConfig("human", name="x"), **{setting: True})
+        with pytest.raises(ValueError, match=f"need a simulated expert, got one of kind '{kind}'"):
+            RunConfig(expert=ExpertConfig(kind, name="x"), **{setting: True})
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "null", '{"epochs": 3', "[" * 100_000])

@@ -50,13 +50,13 @@ def test_training_is_a_plain_loop_written_out():
 
 
 def test_training_images_are_moved_and_validation_images_are_not(monkeypatch):
-    batches, own = [], training.move_images
+    batches, own = [], training.apply_moves
 
     def move_images(images, moves):
         batches.append((own(images, moves), moves))
         return batches[-1][0]
 
-    monkeypatch.setattr(training, "move_images", move_images)
+    monkeypatch.setattr(training, "apply_moves", move_images)
     seen = []
     model = tiny_model()
     model.register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0].clone()) if module.training else None)

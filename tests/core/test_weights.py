@@ -1,11 +1,12 @@
 """Weights in a file: the network comes back, in half the room, and other files are refused."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 import torch
 from made_runs import NETWORK
+from safetensors.torch import load as load_tensors
 from safetensors.torch import save, save_file
 
 from l2d_core.models import MODELS
@@ -70,6 +71,19 @@ def test_stored_weights_are_never_fetched_again(tmp_path, monkeypatch):
     network = replace(NETWORK, model="fetching", options={"pretrained": True})
     _, stored = load_weights(written(tmp_path, encode_weights(NETWORK.build(), network)))
     assert stored.options == {}
+
+
+def test_a_file_that_asks_for_weights_from_elsewhere_does_not_get_them(tmp_path, monkeypatch):
+    def fetching(num_outputs, image_shape, *, pretrained=False):
+        assert not pretrained
+        return small_resnet(num_outputs, image_shape)
+
+    monkeypatch.setitem(MODELS, "fetching", fetching)
+    content = encode_weights(NETWORK.build(), replace(NETWORK, model="fetching"))
+    described = json.dumps({**asdict(NETWORK), "model": "fetching", "options": {"pretrained": True}})
+    tensors = {name: tensor.contiguous() for name, tensor in load_tensors(content).items()}
+    _, network = load_weights(written(tmp_path, save(tensors, {"version": "1", "network": described})))
+    assert network.options == {}
 
 
 def test_other_files_are_refused_by_name(tmp_path):
