@@ -190,13 +190,17 @@ def pretrain_runs(
         work: The folder to train in, for a run folder each; runs that are done there are taken as they are.
         out: The folder to copy them to; pretrained/runs, or pretrained/ham10000, if it is left out.
     """
+    from l2d_core.experiment import copy_in_eight_bits
     from l2d_core.runs import copy_results
-    from l2d_core.shipped_runs import SHIPPED
+    from l2d_core.shipped_runs import IN_EIGHT_BITS, SHIPPED
 
     out = out or Path("pretrained") / {"cifar10": "runs", "ham10000": "ham10000"}[dataset]
     for name, config in SHIPPED[dataset].items():
         _train(config, data_root, device, work / name)
-        copy_results(work / name, out / name)
+        if dataset in IN_EIGHT_BITS:
+            copy_in_eight_bits(work / name, out / name, data_root=data_root, device=device)
+        else:
+            copy_results(work / name, out / name)
 
 
 @data.command(name="ham10000")

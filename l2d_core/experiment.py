@@ -18,11 +18,22 @@ from l2d_core.epoch_report import EpochReport
 from l2d_core.models import MODELS
 from l2d_core.prediction import predict
 from l2d_core.run_data import load_splits
-from l2d_core.runs import CHECKPOINT, Run, begin_run, is_done, open_run, read_environment, save_progress, save_results
+from l2d_core.runs import (
+    CHECKPOINT,
+    WEIGHTS,
+    Run,
+    begin_run,
+    copy_results,
+    is_done,
+    open_run,
+    read_environment,
+    save_progress,
+    save_results,
+)
 from l2d_core.surrogates import SURROGATES
 from l2d_core.training import TrainingDiverged, has_ended, train
 from l2d_core.training_job import OnStep
-from l2d_core.weights import Network, encode_weights, halve_precision
+from l2d_core.weights import Network, encode_weights, halve_precision, load_weights, to_eight_bits
 
 
 class NothingTrained(RuntimeError):
@@ -92,6 +103,23 @@ def run_experiment(
     if problem is not None:
         raise problem
     return open_run(folder)
+
+
+def copy_in_eight_bits(
+    folder: str | os.PathLike, target: str | os.PathLike, *, data_root: str | os.PathLike, device: str = "auto"
+) -> Run:
+    """Copy a run that has ended, its large weights rounded as of `to_eight_bits`, with the scores of those weights.
+
+    Half the room of half precision. Errors as of `open_run` and `run_experiment`.
+    """
+    run, place = open_run(folder), pick_device(device)
+    model, network = load_weights(run.folder / WEIGHTS)
+    to_eight_bits(model)
+    splits = load_splits(run.config, data_root)
+    validation, test = (_score(model, data, run.config, place) for data in (splits.validation, splits.test))
+    copy_results(folder, target)
+    save_results(target, validation, test, encode_weights(model, network))
+    return open_run(target)
 
 
 def _recorder(folder: Path, device: torch.device, start: float) -> Callable[[Sequence[EpochReport], str], None]:

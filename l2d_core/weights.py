@@ -16,6 +16,9 @@ from l2d_core.json_fields import Option, read_fields
 from l2d_core.models import make_model
 
 WEIGHTS_VERSION = 1
+LARGE = 65_536
+MOST_STEPS, SCALE_STEPS = 127, 2**11
+SCALE = ":scale"  # the end of the name of a tensor's scales; no module's name has a colon
 
 
 @dataclass(frozen=True)
@@ -46,10 +49,53 @@ def halve_precision(model: nn.Module) -> None:
             parameter.data.copy_(rounded)
 
 
+def to_eight_bits(model: nn.Module) -> None:
+    """Round the large matrices and filters of a network in place to 255 steps an output channel.
+
+    A weight becomes q s with q in -127..127 and s a scale of its channel, w.abs().max() / 127 rounded up to 11 binary
+    digits, so that both can be told from the rounded weights exactly; stored, a weight takes a byte. Tensors with
+    fewer than 65,536 numbers are left alone: they take little room.
+    """
+    for parameter in model.parameters():
+        if _is_large_matrix(parameter):
+            steps, scale = _in_steps(parameter.data)
+            parameter.data.copy_(steps * scale)
+
+
+def _in_steps(tensor: Tensor) -> tuple[Tensor, Tensor]:
+    """The nearest whole numbers of steps, and the step of each output channel (C, 1, ...)."""
+    mantissa, exponent = torch.frexp(tensor.abs().amax(dim=tuple(range(1, tensor.ndim)), keepdim=True) / MOST_STEPS)
+    scale = torch.ldexp(torch.ceil(mantissa * SCALE_STEPS) / SCALE_STEPS, exponent)
+    scale = torch.where(scale > 0, scale, 1.0)
+    return (tensor / scale).round().clamp(-MOST_STEPS, MOST_STEPS), scale
+
+
 def encode_weights(model: nn.Module, network: Network) -> bytes:
-    """The content of a .safetensors file. What half precision holds without loss is stored in it."""
+    """The content of a .safetensors file: in bytes what `to_eight_bits` has rounded, in half precision what that holds
+    without loss, the rest in full.
+    """
     described = json.dumps(asdict(_untrained(network)))
-    return save(small_tensors(model), {"version": str(WEIGHTS_VERSION), "network": described})
+    tensors: dict[str, Tensor] = {}
+    for name, tensor in small_tensors(model).items():
+        steps, scale = _in_steps(tensor.float()) if _is_large_matrix(tensor) else (None, None)
+        if steps is not None and scale is not None and torch.equal(steps * scale, tensor.float()):
+            tensors |= {name: steps.to(torch.int8), name + SCALE: scale}
+        else:
+            tensors[name] = tensor
+    return save(tensors, {"version": str(WEIGHTS_VERSION), "network": described})
+
+
+def _is_large_matrix(tensor: Tensor) -> bool:
+    return tensor.is_floating_point() and tensor.ndim > 1 and tensor.numel() >= LARGE
+
+
+def _without_scales(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Tensors as a network takes them: bytes times their scales."""
+    return {
+        name: tensor * tensors[name + SCALE] if name + SCALE in tensors else tensor
+        for name, tensor in tensors.items()
+        if not name.endswith(SCALE)
+    }
 
 
 def small_tensors(model: nn.Module) -> dict[str, Tensor]:
@@ -70,7 +116,7 @@ def load_weights(path: str | os.PathLike) -> tuple[nn.Module, Network]:
             names = file.keys()
             tensors = {name: file.get_tensor(name) for name in names}
         model = network.build()
-        model.load_state_dict(tensors)
+        model.load_state_dict(_without_scales(tensors))
     except (SafetensorError, ValueError, RuntimeError, OSError) as problem:
         reason = " ".join(str(problem).split())
         raise ValueError(f"the weights {os.fspath(path)} cannot be read: {reason}") from problem

@@ -8,9 +8,9 @@ import torch
 from made_cifar10 import shrink, write_folder, write_people
 from made_runs import CONFIG, add_made, load_made
 
-from l2d_core import experiment
+from l2d_core import experiment, weights
 from l2d_core.config import ExpertConfig
-from l2d_core.experiment import NothingTrained, run_experiment
+from l2d_core.experiment import NothingTrained, copy_in_eight_bits, run_experiment
 from l2d_core.expert_settings import expert_confusion
 from l2d_core.experts import sample_answers
 from l2d_core.prediction import predict
@@ -62,6 +62,19 @@ def test_scores_are_those_of_the_stored_weights(tmp_path):
     inputs = load_splits(CONFIG, "nowhere").test.inputs
     logits = predict(made.load_model(), inputs, batch_size=16, device="cpu").numpy()
     np.testing.assert_allclose(made.test.logits, logits, atol=1e-4)
+
+
+def test_a_copy_in_eight_bits_is_a_whole_run_with_the_scores_of_its_own_weights(tmp_path, monkeypatch):
+    monkeypatch.setattr(weights, "LARGE", 16)
+    made = run(tmp_path / "run")
+    copied = copy_in_eight_bits(made.folder, tmp_path / "copy", data_root="nowhere", device="cpu")
+    assert verify_run(copied.folder).is_done
+    assert not (copied.folder / "checkpoint").exists()
+    logits = predict(copied.load_model(), load_splits(CONFIG, "nowhere").test.inputs, batch_size=16, device="cpu")
+    np.testing.assert_allclose(copied.test.logits, logits.numpy(), atol=1e-4)
+    assert np.array_equal(copied.test.answers, made.test.answers)
+    assert 0 < np.abs(copied.test.logits - made.test.logits).max() < 0.1
+    assert open_run(made.folder).test.logits.tobytes() == made.test.logits.tobytes()
 
 
 def test_the_best_epoch_is_the_one_that_is_kept(tmp_path):

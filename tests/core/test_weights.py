@@ -11,7 +11,7 @@ from safetensors.torch import save, save_file
 
 from l2d_core.models import MODELS
 from l2d_core.models.small_resnet import small_resnet
-from l2d_core.weights import encode_weights, halve_precision, load_weights
+from l2d_core.weights import encode_weights, halve_precision, load_weights, to_eight_bits
 
 
 def written(tmp_path, content):
@@ -52,6 +52,43 @@ def test_halving_rounds_filters_and_leaves_the_numbers_of_channels_alone():
     assert not torch.equal(after["0.0.weight"], before["0.0.weight"])
     assert float(after["0.1.running_var"][0]) == pytest.approx(1e-9)
     assert float(after["0.1.weight"][0]) == pytest.approx(1 / 3, abs=1e-8)
+
+
+def test_eight_bits_take_a_quarter_of_the_room_and_come_back_as_rounded(tmp_path):
+    model = small_resnet(11, (3, 32, 32))
+    network = replace(
+        NETWORK, model="small_resnet", image_shape=(3, 32, 32), class_names=tuple("abcdefghij"), options={}
+    )
+    whole, before = len(encode_weights(model, network)), {k: v.clone() for k, v in model.state_dict().items()}
+    halve_precision(model)
+    to_eight_bits(model)
+    content = encode_weights(model, network)
+    assert len(content) < 0.3 * whole
+    loaded, _ = load_weights(written(tmp_path, content))
+    large = 0
+    for name, tensor in model.state_dict().items():
+        assert torch.equal(loaded.state_dict()[name], tensor), name
+        assert loaded.state_dict()[name].dtype == tensor.dtype
+        if tensor.ndim < 2 or tensor.numel() < 65_536:
+            assert torch.equal(tensor, before[name].half().to(tensor.dtype) if tensor.ndim > 1 else before[name]), name
+            continue
+        large += 1
+        channels = before[name].flatten(1)
+        step = channels.abs().amax(dim=1, keepdim=True) / 127
+        assert ((tensor.flatten(1) - channels).abs() <= 0.52 * step).all(), name
+    assert large >= 3
+
+
+def test_a_channel_of_zeros_stays_zero_in_eight_bits(tmp_path):
+    model = small_resnet(11, (3, 32, 32))
+    network = replace(
+        NETWORK, model="small_resnet", image_shape=(3, 32, 32), class_names=tuple("abcdefghij"), options={}
+    )
+    filters = max(model.parameters(), key=torch.numel)
+    filters.data[0] = 0
+    to_eight_bits(model)
+    loaded, _ = load_weights(written(tmp_path, encode_weights(model, network)))
+    assert (max(loaded.parameters(), key=torch.numel)[0] == 0).all()
 
 
 def test_weights_too_large_for_half_precision_stay_as_they_are():
