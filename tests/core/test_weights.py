@@ -75,7 +75,7 @@ def test_eight_bits_take_a_quarter_of_the_room_and_come_back_as_rounded(tmp_path
         large += 1
         channels = before[name].flatten(1)
         step = channels.abs().amax(dim=1, keepdim=True) / 127
-        assert ((tensor.flatten(1) - channels).abs() <= (0.501 + 127 * 2**-12) * step).all(), name
+        assert ((tensor.flatten(1) - channels).abs() <= (0.501 + 127 * 2**-11) * step).all(), name
     assert large >= 3
 
 
