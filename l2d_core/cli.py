@@ -128,6 +128,22 @@ def sweep(
         raise SystemExit(NOT_ALL_DONE)
 
 
+@app.command(name="reproduce")
+def reproduce_result(
+    name: Annotated[Literal["ham10000"], tyro.conf.Positional], /, *, seeds: int = 6, out: Path | None = None
+) -> None:
+    """Reproduce a result of the paper from what is shipped, our numbers beside the paper's.
+
+    Args:
+        name: ham10000, the risk of asking the expert.
+        seeds: How many.
+        out: A folder for the tables as CSV and this page as Markdown.
+    """
+    from l2d_core.reproduce import as_markdown, reproduce
+
+    print(as_markdown(reproduce(name, range(seeds), out)))
+
+
 @app.command(name="doctor")
 def doctor(*, data_root: Path = DATA_ROOT, device: str = "auto") -> None:
     """Say what there is to work with: versions, device, bfloat16, threads, data sets, free disk.

@@ -261,9 +261,18 @@ def _expert_correct(scores: Scores, needed: np.ndarray) -> tuple[np.ndarray, np.
     return answers == scores.labels, answers >= 0
 
 
+def machine_is_right(scores: Scores) -> Bool[np.ndarray, " N"]:
+    """Whether the machine names the true class, (N,), in all cases, deferred or not."""
+    return _machine_correct(scores)
+
+
+def expert_is_right(scores: Scores) -> Bool[np.ndarray, " N"]:
+    """Whether the expert that a case would go to names the true class, (N,); ValueError where one has not answered."""
+    return _expert_correct(scores, needed=np.ones(len(scores), dtype=bool))[0]
+
+
 def _who_is_right(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
-    """Whether the machine is right, and whether the expert is, who has to have answered every case; (N,) bool each."""
-    return _machine_correct(scores), _expert_correct(scores, needed=np.ones(len(scores), dtype=bool))[0]
+    return machine_is_right(scores), expert_is_right(scores)
 
 
 def _coverage_axis(curve: pd.DataFrame) -> np.ndarray:

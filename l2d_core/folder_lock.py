@@ -64,6 +64,21 @@ def hold(folder: str | os.PathLike, *, may_wait: Callable[[], bool] = lambda: Tr
             os.close(descriptor)
 
 
+def is_held(folder: str | os.PathLike) -> bool:
+    """Whether some program writes the folder, at this moment."""
+    path = _Claim(Path(folder).with_name(Path(folder).name + ".lock")).path
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        has_lock = _lock(descriptor)  # which is given back at once; who wants it meanwhile asks again
+        is_fresh = time.time() - os.fstat(descriptor).st_mtime < QUIET_SECONDS
+        return has_lock is False or (has_lock is None and is_fresh)
+    finally:
+        os.close(descriptor)
+
+
 def _take(claim: _Claim, may_wait: Callable[[], bool]) -> int:
     """Wait until the file is nobody's, and make it ours; gives its descriptor, which holds the system's lock."""
     seen, since = None, 0.0

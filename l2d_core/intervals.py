@@ -67,5 +67,9 @@ def mean_and_interval(values: Sequence[float | None] | np.ndarray) -> tuple[floa
         return None, None
     if len(numbers) == 1:
         return float(numbers[0]), None
-    t = float(special.stdtrit(len(numbers) - 1, 1 - _TAIL))
-    return float(numbers.mean()), t * float(numbers.std(ddof=1)) / len(numbers) ** 0.5
+    return float(numbers.mean()), student_t(len(numbers)) * float(numbers.std(ddof=1)) / len(numbers) ** 0.5
+
+
+def student_t(num_seeds: int) -> float:
+    """How many standard errors half of a 95 % interval over so many seeds is: t_{0.975, n-1}; at least 2 seeds."""
+    return float(special.stdtrit(num_seeds - 1, 1 - _TAIL))

@@ -12,6 +12,7 @@ from distributed import Worker, get_worker
 from l2d_core.config import RunConfig
 from l2d_core.experiment import NothingTrained, run_experiment
 from l2d_core.folder_lock import FolderTaken, hold
+from l2d_core.run_log import add_line, keep_log
 from l2d_core.sweep_table import Outcome
 
 LOOK_SECONDS = 0.5
@@ -49,6 +50,7 @@ def train_run(settings: str, folder: str, data_root: str, device: str, threads: 
     except Exception as problem:
         if not isinstance(problem, ValueError | OSError | NothingTrained):
             traceback.print_exc()
+        add_line(folder, reason(problem))
         return Outcome("failed", reason(problem))
 
 
@@ -56,22 +58,30 @@ def _train(config: RunConfig, folder: Path, data_root: str, device: str, key: st
     while True:
         with hold(folder, may_wait=lambda: _is_wanted(key)) as is_ours:
             get_worker().log_event(topic, key)
-            on_step = _watch(key, is_ours)
+            add_line(folder, f"training starts, with {torch.get_num_threads()} threads on a CPU")
+            note, on_epoch = keep_log(folder, config)
+            on_step, options = _watch(key, is_ours, note), {"data_root": data_root, "device": device}
             try:
-                run = run_experiment(config, data_root=data_root, device=device, folder=folder, on_step=on_step)
+                run = run_experiment(config, **options, folder=folder, on_epoch=on_epoch, on_step=on_step)
             except FolderTaken:
                 continue  # wait for the one who has it
-            return Outcome("done" if run.is_done else "stopped")
+            state = "done" if run.is_done else "stopped"
+            add_line(folder, f"{state} after {len(run.history)} epochs")
+            return Outcome(state)
 
 
-def _watch(key: str, is_ours: Callable[[], bool]) -> Callable[[int, int], bool]:
-    """on_step for `train`: stops where nobody wants the run any more, and at once where another has its folder."""
+def _watch(key: str, is_ours: Callable[[], bool], note: Callable[[int, int], None]) -> Callable[[int, int], bool]:
+    """on_step for `train`: stops where nobody wants the run any more, and at once where another has its folder.
+
+    note: is told of each step that counts.
+    """
     looked = time.monotonic()
 
-    def on_step(_done: int, _total: int) -> bool:
+    def on_step(done: int, total: int) -> bool:
         nonlocal looked
         if not is_ours():
             raise FolderTaken
+        note(done, total)
         if time.monotonic() - looked < LOOK_SECONDS:
             return True
         looked = time.monotonic()

@@ -1,0 +1,61 @@
+"""A result of the paper, reproduced: rows of numbers with the paper's beside ours, and what they rest on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from l2d_core.intervals import student_t
+
+COLUMNS = (
+    "setting",
+    "surrogate",
+    "estimator",
+    "measure",
+    "mean",
+    "standard_error",
+    "half_width",
+    "n",
+    "seeds",
+    "paper",
+)
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A result of the paper. table: a row a number, with COLUMNS; details: more tables, by name.
+
+    mean is over the seeds, half_width that of its 95 % interval, n the cases behind one seed's number, paper the
+    paper's number where it gives one; shares are in 0..1. notes: how it differs from the paper. findings: what the
+    numbers say beside the paper's, in words computed from them. seconds: wall time.
+    """
+
+    title: str
+    table: pd.DataFrame
+    details: Mapping[str, pd.DataFrame]
+    notes: tuple[str, ...]
+    findings: tuple[str, ...]
+    seconds: float
+
+
+def row(setting: str, measured: Mapping[str, Any], paper: float | None = None) -> dict[str, Any]:
+    """One row of a table, from one of `comparison.summarise`, or from what has the same keys."""
+    half_width, seeds = measured["half_width"], measured["seeds"]
+    error = None if half_width is None else half_width / student_t(seeds)
+    return {
+        "setting": setting,
+        **{name: measured[name] for name in ("surrogate", "estimator", "measure", "mean")},
+        "standard_error": error,
+        "half_width": half_width,
+        "n": measured["n"],
+        "seeds": seeds,
+        "paper": paper,
+    }
+
+
+def as_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """The rows as a table; None stays None, where there is no number."""
+    return pd.DataFrame([dict(one) for one in rows], columns=list(COLUMNS), dtype=object).astype(
+        {"n": float, "seeds": int}
+    )
