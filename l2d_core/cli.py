@@ -128,6 +128,45 @@ def sweep(
         raise SystemExit(NOT_ALL_DONE)
 
 
+@app.command(name="import")
+def import_predictions(
+    file: Annotated[Path, tyro.conf.Positional],
+    /,
+    *,
+    out: Path,
+    surrogate: Literal["softmax", "one_vs_all", "asymmetric_softmax"],
+    domain: Literal["logits", "probabilities"],
+    label: str,
+    answers: tuple[str, ...],
+    scores: tuple[str, ...],
+    defer: tuple[str, ...],
+    id: str = "",
+    class_names: tuple[str, ...] = (),
+) -> None:
+    """Make scores of another program's predictions, a CSV or Parquet file with a row a case.
+
+    Args:
+        file: The table.
+        out: The .npz file to write.
+        surrogate: In whose way the scores are read.
+        domain: What the scores are.
+        label: The column of the true class, by name or number from 0.
+        answers: The columns of what each expert said; empty or -1: not asked.
+        scores: The columns of the classes' scores, in order.
+        defer: The columns of the deferral scores, in the order of answers.
+        id: The column of the cases' names; the row's number, if left out.
+        class_names: Of the classes, in the order of scores; the names of those columns, if left out.
+    """
+    from l2d_core.predictions import Columns, read_predictions, to_scores
+
+    columns = Columns(label, answers, scores, defer, id)
+    made = to_scores(
+        read_predictions(file), columns, surrogate=surrogate, domain=domain, class_names=class_names or None
+    )
+    made.save(out)
+    print(f"{out}: {len(made):,} cases, {made.num_classes} classes, {made.num_experts} experts")
+
+
 @app.command(name="reproduce")
 def reproduce_result(
     name: Annotated[Literal["ham10000"], tyro.conf.Positional], /, *, seeds: int = 6, out: Path | None = None

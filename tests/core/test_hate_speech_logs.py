@@ -10,6 +10,7 @@ import pytest
 from l2d_core.calibration import calibration_error
 from l2d_core.deferral import defer_by_argmax, defer_by_budget, defer_margin
 from l2d_core.evaluation import clip_probability
+from l2d_core.logged_outputs import read_logged
 
 FOLDER = Path(os.environ.get("L2D_DATA_ROOT", "")) / "ova_l2d_hatespeech_logs"
 pytestmark = [
@@ -24,6 +25,17 @@ def _read(name: str) -> tuple[np.ndarray, np.ndarray]:
     probability = np.array(json.loads((FOLDER / f"{name}_confs.json").read_text()))
     correct = np.array(json.loads((FOLDER / f"{name}_acc.json").read_text()))
     return probability, correct[: len(probability)]
+
+
+@pytest.mark.parametrize(
+    ("name", "surrogate", "estimator", "percent"),
+    [("softmax", "softmax", "odds", 6.96), ("ova", "one_vs_all", "sigmoid", 0.77)],
+)
+def test_their_own_format_is_read_and_gives_the_published_errors_too(name, surrogate, estimator, percent):
+    outputs = read_logged(FOLDER / f"{name}_confs.json", FOLDER / f"{name}_acc.json", surrogate=surrogate)
+    assert (len(outputs.logits), outputs.left_over) == (4096, 4)
+    probability = clip_probability(outputs.expert_probability(estimator))
+    assert round(100 * calibration_error(probability, outputs.expert_correct, bins=20), 2) == percent
 
 
 def test_the_softmax_odds_have_the_published_error():

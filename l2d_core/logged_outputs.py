@@ -1,0 +1,90 @@
+"""Outputs in the format that the paper's authors log: probabilities a case, and whether the expert was right."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from l2d_core.checks import require_known, require_range
+from l2d_core.deferral import defer_by_argmax
+from l2d_core.predictions import LARGEST, MAX_BYTES, SMALLEST, check_row_sums
+from l2d_core.surrogates import SURROGATES
+
+
+@dataclass(frozen=True)
+class LoggedOutputs:
+    """What can be told without labels. logits (N, K+1); expert_correct (N,) bool; surrogate as in `Scores`.
+
+    left_over: how many of the values "was right" had no case: the authors log whole batches.
+    """
+
+    logits: np.ndarray
+    expert_correct: np.ndarray
+    surrogate: str
+    left_over: int
+
+    @property
+    def deferred(self) -> np.ndarray:
+        """(N,) bool, the system's own choice."""
+        return defer_by_argmax(self.logits)
+
+    def expert_probability(self, estimator: str) -> np.ndarray:
+        """(N,), raw: above 1 where the estimator is unbounded. ValueError on an unknown estimator."""
+        known = SURROGATES[self.surrogate].estimators
+        require_known("estimator", estimator, known)
+        return known[estimator](torch.from_numpy(self.logits)).numpy()[:, 0]
+
+
+def read_logged(
+    probabilities: str | os.PathLike | bytes, correct: str | os.PathLike | bytes, *, surrogate: str
+) -> LoggedOutputs:
+    """Read two JSON files: a list of K+1 probabilities a case, the last one to defer, and a list of 0 and 1.
+
+    JSON inside a JSON string is read too. The second list may be longer; its rest is left over.
+    surrogate: "softmax" or "asymmetric_softmax", whose probabilities sum to 1, or "one_vs_all", a sigmoid each.
+    ValueError names the file, and the row, that does not fit; FileNotFoundError a file that is not there.
+    """
+    require_known("surrogate", surrogate, SURROGATES)
+    rows = _numbers(_read(probabilities, "the probabilities"), "the probabilities", 2)
+    flags = _numbers(_read(correct, "the list of 0 and 1"), "the list of 0 and 1", 1)
+    if len(flags) < len(rows):
+        raise ValueError(f"the list of 0 and 1 must be as long as the probabilities, {len(rows):,}, got {len(flags):,}")
+    bad = (flags != 0) & (flags != 1)
+    if bad.any():
+        raise ValueError(f"the list of 0 and 1 holds {flags[bad][0]:g} at row {int(bad.argmax())}")
+    require_range("the probabilities", rows, 0, 1)
+    if surrogate == "one_vs_all":
+        kept = np.clip(rows, SMALLEST, LARGEST)
+        logits = np.log(kept) - np.log1p(-kept)
+    else:
+        check_row_sums(rows, surrogate)
+        logits = np.log(np.maximum(rows, SMALLEST))
+    return LoggedOutputs(logits, flags[: len(rows)] == 1, surrogate, len(flags) - len(rows))
+
+
+def _read(source: str | os.PathLike | bytes, what: str) -> Any:
+    if not isinstance(source, bytes):
+        what = os.fspath(source)
+        if Path(source).stat().st_size > MAX_BYTES:
+            raise ValueError(f"{what} must have at most {MAX_BYTES:,} bytes")
+        source = Path(source).read_bytes()
+    try:
+        content = json.loads(source)
+        return json.loads(content) if isinstance(content, str) else content
+    except (ValueError, RecursionError) as problem:
+        raise ValueError(f"{what} is no JSON: {problem}") from problem
+
+
+def _numbers(content: Any, what: str, axes: int) -> np.ndarray:
+    try:
+        array = np.asarray(content, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise ValueError(f"{what} must be a list of numbers, of one length each: {problem}") from problem
+    if array.ndim != axes or array.size == 0 or (axes == 2 and array.shape[1] < 3):
+        wanted = "rows of K+1 numbers, K at least 2" if axes == 2 else "numbers"
+        raise ValueError(f"{what} must be a list of {wanted}, got shape {array.shape}")
+    return array

@@ -1,0 +1,247 @@
+"""Predictions of other programs: a table whose columns are mapped by whoever knows them becomes `Scores`.
+
+Nothing is guessed silently: `guess_columns` proposes, the caller confirms; whether numbers are logits or probabilities
+has to be said.
+"""
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from l2d_core.checks import require_finite, require_known, require_range
+from l2d_core.data import Scores
+from l2d_core.surrogates import SURROGATES
+
+DOMAINS = ("logits", "probabilities")
+MAX_BYTES = 2 * 1024**3
+MAX_COLUMNS = 2_000
+ROW_SUM_TOLERANCE = 1e-5  # of float32; more is another kind of number
+SMALLEST = np.finfo(np.float64).tiny
+LARGEST = 1 - np.finfo(np.float64).epsneg
+
+Source = str | os.PathLike | bytes
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which column of a table is what. scores: of the K classes, in order; defer: of the J experts, in order.
+
+    label, answers: the true class and what each expert said, by class name or by number from 0; -1 or empty in
+    answers: not asked. id may be "", for the number of the row.
+    """
+
+    label: str
+    answers: tuple[str, ...]
+    scores: tuple[str, ...]
+    defer: tuple[str, ...]
+    id: str = ""
+
+    def __post_init__(self) -> None:
+        if len(self.scores) < 2:
+            raise ValueError(f"scores must name a column a class, at least 2, got {len(self.scores)}")
+        if not self.answers or len(self.answers) != len(self.defer):
+            raise ValueError(
+                f"answers and defer must name a column an expert each, got {len(self.answers)} and {len(self.defer)}"
+            )
+        named = [name for name in self.all if name]
+        twice = sorted({name for name in named if named.count(name) > 1})
+        if twice:
+            raise ValueError(f"a column can be one thing only, got {', '.join(map(repr, twice))} twice")
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Every column that is named."""
+        return (self.id, self.label, *self.answers, *self.scores, *self.defer)
+
+
+def read_predictions(source: Source, name: str = "the table") -> pd.DataFrame:
+    """A CSV or Parquet file, told apart by content. name: what messages call bytes.
+
+    FileNotFoundError where there is no file; ValueError where it is neither, empty, or too large.
+    """
+    if not isinstance(source, bytes):
+        name = os.fspath(source)
+        if Path(source).stat().st_size > MAX_BYTES:
+            raise ValueError(f"{name} must have at most {MAX_BYTES:,} bytes")
+        source = Path(source).read_bytes()
+    if len(source) > MAX_BYTES:
+        raise ValueError(f"{name} must have at most {MAX_BYTES:,} bytes, got {len(source):,}")
+    table = _read_parquet(source, name) if source[:4] == b"PAR1" else _read_csv(source, name)
+    if len(table) == 0 or len(table.columns) > MAX_COLUMNS:
+        raise ValueError(f"{name} must hold rows and at most {MAX_COLUMNS:,} columns, got {table.shape}")
+    return table
+
+
+def _read_csv(data: bytes, name: str) -> pd.DataFrame:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    head = data[:65536].decode("utf-8", "replace").splitlines()
+    separator = max(",;\t", key=head[0].count) if head else ","
+    try:
+        table = csv.read_csv(BytesIO(data), parse_options=csv.ParseOptions(delimiter=separator)).to_pandas()
+        table.columns = [str(column).lstrip("\ufeff").strip() for column in table.columns]
+    except (pa.ArrowException, UnicodeDecodeError) as problem:
+        raise ValueError(f"{name} is no CSV in UTF-8: {str(problem).splitlines()[0]}") from problem
+    return _with_own_names(table, name)
+
+
+def _read_parquet(data: bytes, name: str) -> pd.DataFrame:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        return _with_own_names(parquet.read_table(pa.BufferReader(data)).to_pandas(), name)
+    except (pa.ArrowException, OSError, ValueError) as problem:
+        raise ValueError(f"{name} is no readable Parquet file: {str(problem).splitlines()[0]}") from problem
+
+
+def _with_own_names(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    names = [str(column) for column in table.columns]
+    twice = [one for place, one in enumerate(names) if one in names[:place]]
+    if twice:
+        raise ValueError(f"{name} must have a name of its own for each column, got {twice[0]!r} twice")
+    return table
+
+
+_DEFER = re.compile(
+    r"(defer|expert)[_ .-]?(score|prob|logit)?s?[_ .-]?\d*|g_d|p_d|(logit|prob|score|p|g)s?[_ .-]?defer", re.I
+)
+_SCORE = re.compile(r"(logit|prob|score|p|g|class)s?[_ .-]?.+", re.I)
+_LABEL = ("label", "labels", "y", "target", "truth", "true_label", "class", "dx")
+_ANSWER = re.compile(r"(expert[_ .-]?)?(answer|prediction|said|vote)s?[_ .-]?\d*|m|expert", re.I)
+_ID = ("id", "ids", "case", "image_id", "name", "file")
+
+
+def guess_columns(table: pd.DataFrame) -> Columns | None:
+    """What the columns could be, by their names and types; None where that does not make a whole. To be confirmed."""
+    names = [str(name) for name in table.columns]
+    numeric = [str(name) for name in names if pd.api.types.is_float_dtype(table[name])]
+    label = next((name for name in names if name.lower() in _LABEL), "")
+    known_id = next((name for name in names if name.lower() in _ID), "")
+    defer = [name for name in numeric if _DEFER.fullmatch(name)]
+    taken = {label, known_id, *defer}
+    answers = [name for name in names if name not in taken and name not in numeric and _ANSWER.fullmatch(name)]
+    scores = [name for name in numeric if name not in taken and _SCORE.fullmatch(name)]
+    try:
+        return Columns(label, tuple(answers), tuple(scores), tuple(defer), known_id) if label else None
+    except ValueError:
+        return None
+
+
+def to_scores(
+    table: pd.DataFrame,
+    columns: Columns,
+    *,
+    surrogate: str,
+    domain: str,
+    class_names: Sequence[str] | None = None,
+) -> Scores:
+    """The table as `Scores`.
+
+    surrogate: in whose way the scores are read, a name in SURROGATES. domain: "logits", or "probabilities": for
+    softmax losses p over the K classes and the experts, which must sum to 1 and become ln p; for one_vs_all a sigmoid
+    each, which becomes its logit. 0 and 1 become the nearest that has a finite logit. class_names: of the classes, in
+    the order of columns.scores, by which labels and answers may go; if left out, the names of those columns.
+
+    ValueError names the column and the row: a column that is missing, a number that is none or not finite, a
+    probability outside 0..1, a row that does not sum to 1, a class that is not known.
+    """
+    require_known("surrogate", surrogate, SURROGATES)
+    require_known("domain", domain, DOMAINS)
+    missing = [name for name in columns.all if name and name not in table]
+    if missing:
+        raise ValueError(f"the table lacks the columns {', '.join(map(repr, missing))}; it has {_listed(table)}")
+    ids = _values(table, columns.id).astype(str) if columns.id else np.arange(len(table)).astype(str)
+    names = tuple(class_names or columns.scores)
+    if len(names) != len(columns.scores):
+        raise ValueError(f"class_names must be {len(columns.scores)}, as many as there are scores, got {len(names)}")
+    numbers = np.stack(
+        [_numbers(name, _values(table, name), ids) for name in (*columns.scores, *columns.defer)], axis=1
+    )
+    answers = [_classes(name, _values(table, name), names, ids, may_be_missing=True) for name in columns.answers]
+    return Scores(
+        logits=numbers if domain == "logits" else _logits_of(numbers, columns, surrogate, ids),
+        labels=_classes(columns.label, _values(table, columns.label), names, ids, may_be_missing=False),
+        answers=np.stack(answers, axis=1),
+        ids=ids,
+        class_names=names,
+        expert_names=columns.answers,
+        surrogate=surrogate,
+    )
+
+
+def _values(table: pd.DataFrame, name: str) -> np.ndarray:
+    return np.asarray(table[name])
+
+
+def _listed(table: pd.DataFrame) -> str:
+    names = [str(name) for name in table.columns]
+    return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+
+
+def _numbers(name: str, values: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    if values.dtype.kind not in "fiu":
+        row, value = next(((row, one) for row, one in enumerate(values) if not _is_number(one)), (0, values[0]))
+        raise ValueError(f"{name} must hold numbers, got {value!r} at row {row} ({ids[row]})")
+    numbers = values.astype(np.float64)
+    require_finite(name, numbers, ids)
+    return numbers
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _logits_of(numbers: np.ndarray, columns: Columns, surrogate: str, ids: np.ndarray) -> np.ndarray:
+    for place, name in enumerate((*columns.scores, *columns.defer)):
+        require_range(f"{name}, a probability,", numbers[:, place], 0, 1, ids)
+    if surrogate == "one_vs_all":
+        kept = np.clip(numbers, SMALLEST, LARGEST)
+        return np.log(kept) - np.log1p(-kept)
+    check_row_sums(numbers, surrogate, ids)
+    return np.log(np.maximum(numbers, SMALLEST))
+
+
+def check_row_sums(numbers: np.ndarray, surrogate: str, ids: np.ndarray | None = None) -> None:
+    """Raise ValueError unless each row of probabilities (N, M) sums to 1; ids names the row."""
+    total = numbers.sum(axis=1)
+    bad = ~(np.abs(total - 1) <= ROW_SUM_TOLERANCE)
+    if bad.any():
+        row = int(bad.argmax())
+        known = "" if ids is None else f" ({ids[row]})"
+        raise ValueError(
+            f"the probabilities of {surrogate} must sum to 1 in each row, got {total[row]:.6g} at row {row}{known}, "
+            f"and in {bad.sum():,} rows: are they logits, or of one_vs_all?"
+        )
+
+
+def _classes(
+    name: str, values: np.ndarray, known: tuple[str, ...], ids: np.ndarray, *, may_be_missing: bool
+) -> np.ndarray:
+    """Class names, or numbers from 0, as numbers; -1 where there is none and there may be none."""
+    if values.dtype.kind == "f" and (np.isnan(values) | (values == np.round(values))).all():
+        values = np.nan_to_num(values, nan=-1).astype(np.int64)
+    if values.dtype.kind in "iu":
+        numbers = values.astype(np.int64)
+        require_range(f"{name}, a class,", numbers, -1 if may_be_missing else 0, len(known) - 1, ids)
+        return numbers
+    codes, distinct = pd.factorize(values)  # a missing value has the code -1
+    number = {class_name: place for place, class_name in enumerate(known)}
+    for code, value in enumerate(distinct):
+        if value not in number:
+            row = int((codes == code).argmax())
+            raise ValueError(
+                f"{name} must be one of {', '.join(map(repr, known[:20]))}, or a number from 0 to {len(known) - 1}; "
+                f"got {values[row : row + 1].tolist()[0]!r} at row {row} ({ids[row]})"
+            )
+    if not may_be_missing and (codes < 0).any():
+        row = int((codes < 0).argmax())
+        raise ValueError(f"{name} must be given in every row, got nothing at row {row} ({ids[row]})")
+    return np.append([number[value] for value in distinct], -1).astype(np.int64)[codes]
