@@ -94,7 +94,7 @@ def test_probabilities_of_0_and_1_have_finite_logits():
         ({"expert": [0, 1, 7]}, "logits", r"expert, a class, must lie in -1..2, got 7 at row 2"),
         ({"label": ["a", "b", "cat"]}, "logits", r"label must be one of .* got 'cat' at row 2 \(case 2\)"),
         ({"label": ["a", None, "b"]}, "logits", r"label must be given in every row, got nothing at row 1"),
-        ({"label": [0.0, 0.5, 1.0]}, "logits", r"label must be one of .* got 0.5 at row 1"),
+        ({"label": [0.5, 0.0, 1.0]}, "logits", r"label must be one of .* got 0.5 at row 0"),
         ({"logit_b": [0.1, 1.2, 0.3]}, "probabilities", r"logit_b, a probability, must lie in 0..1, got 1.2 at row 1"),
         ({}, "probabilities", r"must sum to 1 in each row, got 2 at row 0 \(case 0\), and in 3 rows: are they logits"),
         ({}, "percent", r"domain must be one of 'logits', 'probabilities'; got 'percent'"),
