@@ -1,28 +1,20 @@
 """The command line: each command is one function, and imports what it needs only when it runs."""
 
-import os
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import tyro
 from tyro.extras import SubcommandApp
 
-from l2d_core.config import RunConfig
+from l2d_core.cli_pretrain import DATA_ROOT, pretrain, train_with_progress
 from l2d_core.run_options import RunOptions, make_config
-
-if TYPE_CHECKING:
-    from l2d_core.expert_training import ExpertEpoch
-    from l2d_core.runs import Run
 
 NOT_ALL_DONE = 1  # the exit code of a sweep with a run that failed or was stopped
 WRONG_INPUT = 2  # the exit code, also that of an unknown command or option
-DATA_ROOT = Path(os.environ.get("L2D_DATA_ROOT", "data"))
 
 app = SubcommandApp()
-pretrain = SubcommandApp()
 app.command(pretrain, name="pretrain", help="Make what is shipped in the folder pretrained/.")
 data = SubcommandApp()
 app.command(data, name="data", help="Say what the folder of a data set holds.")
@@ -48,7 +40,7 @@ def train(
     """
     from l2d_core.run_table import markdown_table
 
-    run = _train(make_config(options, config), data_root, device, out)
+    run = train_with_progress(make_config(options, config), data_root, device, out)
     print(f"\n{markdown_table([run], 'test')}")
 
 
@@ -200,64 +192,6 @@ def doctor(*, data_root: Path = DATA_ROOT, device: str = "auto") -> None:
         print(f"{name:<{width}}  {text}")
 
 
-@pretrain.command(name="features")
-def pretrain_features(
-    *,
-    data_root: Path,
-    dataset: Literal["cifar10", "ham10000", "all"] = "all",
-    out: Path = Path("pretrained/features"),
-    weights: Path | None = None,
-) -> None:
-    """Make feature banks: images through a frozen network, onto 128 principal components.
-
-    Args:
-        data_root: The folder that holds cifar10/ and ham10000/.
-        dataset: Which bank to make.
-        out: The folder to write the .npz files to.
-        weights: A .safetensors file with timm's weights, where neither their package nor the hub is at hand.
-    """
-    from l2d_core.models.backbones import efficientnet_lite0
-    from l2d_core.pretrain import RECIPES, make_bank
-
-    network = efficientnet_lite0(weights)
-    for name in RECIPES if dataset == "all" else [dataset]:
-        bank = make_bank(name, data_root, network=network, on_progress=_progress_line(name))
-        path = out / f"{name}.npz"
-        bank.save(path)
-        print(f"{path}: {bank.features.shape[0]:,} x {bank.features.shape[1]}, {path.stat().st_size:,} bytes")
-
-
-@pretrain.command(name="runs")
-def pretrain_runs(
-    *,
-    dataset: Literal["cifar10", "ham10000"] = "cifar10",
-    data_root: Path = DATA_ROOT,
-    device: str = "auto",
-    work: Path = Path("runs"),
-    out: Path | None = None,
-) -> None:
-    """Train what is shipped of a data set, a run a surrogate, and copy the runs without checkpoints.
-
-    Args:
-        dataset: cifar10, the paper's first experiment, or ham10000, fine-tuned on images of 150 x 200.
-        data_root: The folder of the data sets.
-        device: auto, cpu, cuda, cuda:1, mps, ...
-        work: The folder to train in, for a run folder each; runs that are done there are taken as they are.
-        out: The folder to copy them to; pretrained/runs, or pretrained/ham10000, if it is left out.
-    """
-    from l2d_core.experiment import copy_in_eight_bits
-    from l2d_core.runs import copy_results
-    from l2d_core.shipped_runs import IN_EIGHT_BITS, SHIPPED
-
-    out = out or Path("pretrained") / {"cifar10": "runs", "ham10000": "ham10000"}[dataset]
-    for name, config in SHIPPED[dataset].items():
-        _train(config, data_root, device, work / name)
-        if dataset in IN_EIGHT_BITS:
-            copy_in_eight_bits(work / name, out / name, data_root=data_root, device=device)
-        else:
-            copy_results(work / name, out / name)
-
-
 @data.command(name="ham10000")
 def data_ham10000(root: Annotated[Path, tyro.conf.Positional] = DATA_ROOT, /) -> None:
     """Say what a folder of HAM10000 holds: what was joined, left over, doubled and odd.
@@ -268,38 +202,6 @@ def data_ham10000(root: Annotated[Path, tyro.conf.Positional] = DATA_ROOT, /) ->
     from l2d_core.datasets import ham10000
 
     print(ham10000.examine(root))
-
-
-@pretrain.command(name="expert")
-def pretrain_expert(
-    *,
-    data_root: Path = DATA_ROOT,
-    device: str = "auto",
-    reference: bool = False,
-    out: Path = Path("pretrained/ham10000/expert"),
-) -> None:
-    """Train the paper's expert for HAM10000, an MLP-Mixer that sees age, sex and site, and keep its answers.
-
-    Args:
-        data_root: The folder that holds ham10000/.
-        device: auto, cpu, cuda, cuda:1, mps, ...
-        reference: The expert sees dx_type too, as in the authors' code; it leaks the answer.
-        out: The folder to write the network, its answers and its measures to.
-    """
-    from l2d_core.environment import pick_device
-    from l2d_core.learned_expert import SETTINGS, class_table, save_expert, train_expert
-
-    def show(report: "ExpertEpoch") -> None:
-        print(
-            f"epoch {report.epoch} of {SETTINGS.epochs}: loss {report.train_loss:.3f} nats, on validation "
-            f"{report.validation_loss:.3f}; accuracy {100 * report.validation_accuracy:.1f} %; {report.seconds:.0f} s",
-            flush=True,
-        )
-
-    trained = train_expert(data_root, SETTINGS, reference=reference, device=pick_device(device), on_epoch=show)
-    save_expert(out, trained)
-    test = trained.answers.parts == "test"
-    print(f"{out}: on the test images\n{class_table(trained.answers.answers[test], trained.labels[test]).round(3)}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -313,33 +215,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return 130
     return 0
-
-
-def _train(config: RunConfig, data_root: Path, device: str, out: Path) -> "Run":
-    """Run an experiment and say how it goes; Ctrl-C says what is kept."""
-    from l2d_core.experiment import run_experiment
-    from l2d_core.progress import training_progress
-    from l2d_core.runs import read_environment
-
-    print(f"{out}: {config.surrogate}, {config.model} on {config.dataset}, data from {data_root}", flush=True)
-    on_step, on_epoch = training_progress(config, sys.stdout)
-    try:
-        run = run_experiment(config, data_root=data_root, device=device, folder=out, on_epoch=on_epoch, on_step=on_step)
-    except KeyboardInterrupt:
-        if out.is_dir() and read_environment(out)["state"] == "stopped":
-            print(f"\n{out} has the best model so far, and its scores; the same command goes on from there")
-        raise
-    print(f"{out}: {len(run.history)} epochs, {run.environment['wall_seconds']:,.0f} s")
-    return run
-
-
-def _progress_line(name: str):
-    """A function of (done, total) that keeps one line up to date with the speed, and ends it when all is done."""
-    start = time.monotonic()
-
-    def show(done: int, total: int) -> None:
-        speed = done / max(time.monotonic() - start, 1e-9)
-        end = "\n" if done == total else ""
-        print(f"\r{name}: {done:,} of {total:,} images, {speed:.0f} images/s", end=end, flush=True)
-
-    return show

@@ -30,9 +30,11 @@ LAYERS = [
     {"training", "expert_training", "lab", "comparison", "baselines", "pretrain", "run_data"},
     {"weights", "runs", "folder_lock", "sweep"},
     {"experiment", "shipped_runs", "learned_expert", "reproductions", "run_table", "progress", "doctor"},
+    {"lesion_networks", "lesion_bank", "lesion_readings", "lesions"},
     {"run_log", "reproduce"},
     {"sweep_table", "training_task"},
     {"cluster"},
+    {"cli_pretrain"},
     {"cli", "__main__"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
