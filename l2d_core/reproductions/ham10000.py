@@ -147,6 +147,8 @@ def _finding(table: pd.DataFrame, setting: str, measure: str) -> str:
     verdict = "lower, as in the paper" if gap > 0 else "not lower, unlike in the paper"
     if abs(gap) <= margin:
         verdict = "not told apart by these seeds"
+    if own["seeds"].min() < 2:
+        verdict += " (one seed, so that chance is not told apart)"
     shown = {name: f"{100 * own.loc[name, 'mean']:.1f} %" for name in ("odds", "sigmoid")}
     paper = {name: PAPER.get((name, measure)) for name in shown}
     known = "" if None in paper.values() else f" (paper: {100 * paper['sigmoid']:.1f} and {100 * paper['odds']:.1f} %)"
