@@ -17,6 +17,8 @@ page = st.navigation(
     [
         st.Page("app_pages/home.py", title="Home", icon=":material/home:", default=True),
         st.Page("app_pages/live_lab.py", title="Live lab", icon=":material/science:", url_path="lab"),
+        st.Page("app_pages/skin_lesions.py", title="Skin lesions", icon=":material/dermatology:", url_path="lesions"),
+        st.Page("app_pages/train.py", title="Train", icon=":material/model_training:", url_path="train"),
     ],
     position="top",
 )

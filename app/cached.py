@@ -2,11 +2,17 @@
 
 import gc
 import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from fits import FitBoard
 from lab_workers import Workers
+
+if TYPE_CHECKING:
+    from jobs import JobBoard
+    from l2d_core.lesions import Judge, LesionSystem
 
 FITS_KEPT = 24
 
@@ -21,6 +27,49 @@ def fit_board() -> FitBoard:
 def workers() -> Workers:
     """The processes that run experiments of the live lab."""
     return Workers("lab_experiment:run")
+
+
+@st.cache_resource
+def job_board() -> "JobBoard":
+    """The trainings of this server, and those in its folder of runs."""
+    from jobs import JobBoard
+    from lab_settings import DATA_ROOT
+    from train_menu import RUNS_ROOT, SCHEDULER
+
+    return JobBoard(RUNS_ROOT, data_root=DATA_ROOT, scheduler=SCHEDULER)
+
+
+@st.cache_resource
+def estimator() -> Workers:
+    """The process that times a few steps of a training; one at a time."""
+    return Workers("train_estimate:measure", 1)
+
+
+def lesions_missing() -> list[str]:
+    """The commands that make what the page of skin lesions lacks."""
+    from l2d_core import lesions
+
+    return lesions.missing_commands()
+
+
+@st.cache_resource
+def lesion_system() -> "Future[LesionSystem]":
+    """The shipped networks for skin lesions, on their way or there: loaded once, aside."""
+    from l2d_core import lesions
+
+    return ThreadPoolExecutor(1, "lesions").submit(lesions.load_system)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def lesion_judge(kind: str, accuracy: tuple[float, ...], wrong: str) -> "Judge":
+    """The systems for an expert of `lesion_expert`; nothing of any session is in it."""
+    from l2d_core import lesions
+    from l2d_core.experts import per_class
+
+    system = lesion_system().result()
+    if kind == "sliders":
+        return lesions.refit(system, per_class(accuracy, wrong=wrong))
+    return lesions.learned_judge(system) if kind == "mixer" else lesions.trained_judge(system)
 
 
 @st.cache_resource

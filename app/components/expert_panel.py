@@ -45,6 +45,13 @@ def draw(dataset: str, class_names: Sequence[str], titles: Mapping[str, str]) ->
     return accuracy, wrong
 
 
+def set_expert(dataset: str, class_names: Sequence[str], accuracy: Sequence[float], wrong: str) -> None:
+    """Set the controls, before they are drawn, to an accuracy a class, in 0..1, and a rule for wrong answers."""
+    for name, value in zip(class_names, accuracy, strict=True):
+        st.session_state[_key(dataset, name)] = round(100 * value)
+    st.session_state["wrong"] = wrong
+
+
 def dataset_default(class_names: Sequence[str]) -> str:
     """The preset to start from: the dermatologist where the classes are hers, else the paper's 75/20."""
     return "dermatologist" if PRESETS["dermatologist"].fits(class_names) else "half"

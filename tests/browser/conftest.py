@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -50,8 +51,22 @@ def browser():
 def server(browser, tmp_path_factory):  # noqa: ARG001 (no server where there is no browser)
     """The address of the app, served as a user would serve it; at its end no traceback may be in its log."""
     log = tmp_path_factory.mktemp("server") / "log"
+    with _serving(["-m", "streamlit", "run", "app/Home.py"], log) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def lesion_server(browser, tmp_path_factory):  # noqa: ARG001
+    """As `server`, with networks for skin lesions that were made for tests."""
+    log = tmp_path_factory.mktemp("lesion-server") / "log"
+    with _serving([str(Path(__file__).with_name("lesion_server.py"))], log) as address:
+        yield address
+
+
+@contextmanager
+def _serving(call, log):
     port = _free_port()
-    command = [sys.executable, "-m", "streamlit", "run", "app/Home.py", f"--server.port={port}"]
+    command = [sys.executable, *call, f"--server.port={port}"]
     with log.open("wb") as out:
         process = subprocess.Popen(
             [*command, "--server.address=127.0.0.1", "--server.headless=true"], cwd=ROOT, stdout=out, stderr=out
