@@ -110,12 +110,12 @@ def pretrain_expert(
 
 
 @pretrain.command(name="lesions")
-def pretrain_lesions(*, data_root: Path = DATA_ROOT, out: Path = Path("pretrained/ham10000")) -> None:
+def pretrain_lesions(*, data_root: Path = DATA_ROOT, out: Path = Path("pretrained")) -> None:
     """Make the features that the page "Skin lesions" refits heads on, by the shipped one-vs-all network.
 
     Args:
         data_root: The folder that holds ham10000/.
-        out: The folder of the shipped runs of HAM10000; features.npz is written to it.
+        out: The folder of what is shipped, with the run ham10000/ham10000-one_vs_all; features/ is written to.
     """
     from l2d_core.lesion_bank import make_lesion_bank, weights_digest
     from l2d_core.lesions import BANK, RUNS, TUNED, load_network

@@ -1,0 +1,184 @@
+"""What the page "Train" offers: data sets, networks, and settings to start from."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from l2d_core.config import PAPER_EXPERT, RunConfig
+from l2d_core.datasets import LAB_DATASETS, LabDataset, cifar10, ham10000, ham10000_files, human_answers
+from l2d_core.environment import has_fast_bfloat16
+from l2d_core.expert_answers import ANSWERS
+from l2d_core.json_fields import Option
+from l2d_core.shipped_runs import SHIPPED
+
+RUNS_ROOT = Path(os.environ.get("L2D_RUNS_ROOT", "runs"))  # a folder a training; git ignores the default one
+SCHEDULER = os.environ.get("L2D_SCHEDULER") or None  # the address of a Dask scheduler; else workers of this server's
+PROGRAM = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class NetworkChoice:
+    """A network with its options. rgb_only: it takes images of three channels alone."""
+
+    title: str
+    model: str
+    options: Mapping[str, Option]
+    rgb_only: bool = False
+
+
+NETWORKS = {
+    "wide_10_1": NetworkChoice("Wide ResNet 10-1, 0.08 M weights", "wide_resnet", {"depth": 10, "width": 1}),
+    "small": NetworkChoice("Small ResNet, 1.1 M weights", "small_resnet", {}),
+    "wide_28_4": NetworkChoice("Wide ResNet 28-4, 5.9 M weights", "wide_resnet", {"depth": 28, "width": 4}),
+    "lite0": NetworkChoice(
+        "EfficientNet-Lite0, 3.4 M weights",
+        "efficientnet_lite0",
+        {"pretrained": True, "frozen_stages": 3, "dropout": 0.2},
+        rgb_only=True,
+    ),
+    "resnet34": NetworkChoice(
+        "ResNet34, 21 M weights",
+        "resnet34",
+        {"pretrained": True},
+        rgb_only=True,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class TrainDataset:
+    """A data set of `DATASETS`, as the page needs to know it.
+
+    lab: the same data in the live lab, with title and class names. image_shape (C, H, W) and sizes (training,
+    validation, test; about, where the split is by group) are for the estimate; bytes_a_number is of the inputs.
+    missing: (data_root) -> how to get the data, "" where they are there. starts: words -> settings to start from,
+    the sensible ones first. people: who can be a human expert -> in words. trained: folder of a trained expert.
+    """
+
+    lab: LabDataset
+    image_shape: tuple[int, int, int]
+    sizes: tuple[int, int, int]
+    bytes_a_number: int
+    missing: Callable[[Path], str]
+    starts: Mapping[str, RunConfig]
+    people: Mapping[str, str]
+    trained: str = ""
+
+    @property
+    def trained_expert(self) -> str:
+        """The folder of the trained expert, where it is there; else ""."""
+        return self.trained if self.trained and (PROGRAM / self.trained / ANSWERS).is_file() else ""
+
+    @property
+    def networks(self) -> list[str]:
+        """Names in NETWORKS that take these images."""
+        return [name for name, choice in NETWORKS.items() if self.image_shape[0] == 3 or not choice.rgb_only]
+
+
+def network_of(config: RunConfig) -> str | None:
+    """The name in NETWORKS of a config's network; None where it is none of them."""
+    same = (name for name, it in NETWORKS.items() if (it.model, it.options) == (config.model, config.model_options))
+    return next(same, None)
+
+
+def _missing_cifar10(data_root: Path) -> str:
+    return "" if cifar10.find_layout(data_root) is not None else cifar10.THREE_WAYS
+
+
+def _missing_ham10000(data_root: Path) -> str:
+    folder = ham10000_files.find_folder(data_root)
+    return "" if folder is not None and ham10000_files.find_files(folder).images else ham10000.HOW_TO_GET
+
+
+def _digits(epochs: int, network: str) -> RunConfig:
+    choice = NETWORKS[network]
+    return RunConfig(
+        dataset="digits",
+        model=choice.model,
+        model_options=choice.options,
+        expert=PAPER_EXPERT,
+        epochs=epochs,
+        batch_size=64,
+        learning_rate=0.05,
+        augment="none",
+        precision="float32",
+    )
+
+
+# As the paper states it; it is patience that ends the training, and the number of epochs is only a limit of ours.
+_paper = partial(
+    replace,
+    epochs=200,
+    batch_size=1024,
+    optimizer="sgd",
+    learning_rate=0.1,
+    momentum=0.9,
+    weight_decay=5e-4,
+    schedule="cosine_warmup",
+    warmup_epochs=0,
+    patience=20,
+    class_weights="none",
+)
+
+
+def _with_network(config: RunConfig, network: str) -> RunConfig:
+    choice = NETWORKS[network]
+    return replace(config, model=choice.model, model_options=choice.options)
+
+
+QUICK = "Quick: seconds"
+_PRECISION = "bfloat16" if has_fast_bfloat16() else "float32"
+_cifar10 = replace(SHIPPED["cifar10"]["cifar10-one_vs_all"], precision=_PRECISION)
+_ham10000 = replace(SHIPPED["ham10000"]["ham10000-one_vs_all"], precision=_PRECISION)
+
+DATASETS: dict[str, TrainDataset] = {
+    "digits": TrainDataset(
+        LAB_DATASETS["digits"],
+        (1, 8, 8),
+        (1078, 360, 359),
+        4,
+        lambda _root: "",
+        {
+            QUICK: _digits(8, "wide_10_1"),
+            "Longer, a larger network": _digits(30, "small"),
+            "The paper's (made for CIFAR-10)": _paper(
+                _with_network(_digits(200, "wide_28_4"), "wide_28_4"), reference=True
+            ),
+        },
+        {},
+    ),
+    "cifar10": TrainDataset(
+        LAB_DATASETS["cifar10"],
+        (3, 32, 32),
+        (45_000, 5_000, 10_000),
+        4,
+        _missing_cifar10,
+        {
+            "Sensible: for two cores": _cifar10,
+            "The paper's: for a GPU": _paper(_with_network(_cifar10, "wide_28_4"), augment="none", reference=True),
+        },
+        {name: f"annotator {place} of CIFAR-10N" for place, name in enumerate(human_answers.ANNOTATORS, 1)},
+    ),
+    "ham10000": TrainDataset(
+        LAB_DATASETS["ham10000"],
+        (3, 150, 200),
+        (6_009, 2_003, 2_003),
+        2,
+        _missing_ham10000,
+        {
+            "Sensible: for two cores": _ham10000,
+            "The paper's: for a GPU": _paper(
+                _with_network(_ham10000, "resnet34"), augment="crop_flip", reference=False
+            ),
+        },
+        {},
+        trained="pretrained/ham10000/expert",
+    ),
+}
+
+
+def first_start(dataset: str) -> RunConfig:
+    """The settings that a data set opens with."""
+    return next(iter(DATASETS[dataset].starts.values()))
