@@ -26,6 +26,24 @@ STARTS = (
         {"data": "Gaussians in the plane (truth known)"},
     ),
 )
+# The pages beside the lab: what one does there, what it is, the page, its icon, and the link's words.
+PAGES = (
+    (
+        "Look at lesions one by one",
+        "Upload dermatoscopic images: what trained networks say, whether they would ask, and the risk either way. "
+        "A research demonstration, not for diagnosis.",
+        "app_pages/skin_lesions.py",
+        ":material/dermatology:",
+        "Open skin lesions",
+    ),
+    (
+        "Train whole networks",
+        "On digits in seconds, on CIFAR-10 or HAM10000 where they are on this machine; watch, stop, and go on.",
+        "app_pages/train.py",
+        ":material/model_training:",
+        "Open training",
+    ),
+)
 PAPER = "https://proceedings.mlr.press/v162/verma22c.html"
 
 st.title("Learning to defer", anchor=False)
@@ -52,3 +70,11 @@ with st.container(key="charts-starts"):
             st.markdown(f"**{title}**")
             st.markdown(text)
             st.page_link(LAB, label=f"Open {name} in the live lab", icon=":material/science:", query_params=settings)
+
+st.subheader("Or work with networks that see the images themselves", anchor=False)
+with st.container(key="charts-pages"):
+    for (title, text, page, icon, label), column in zip(PAGES, st.columns(len(PAGES)), strict=True):
+        with column, st.container(border=True, height="stretch"):
+            st.markdown(f"**{title}**")
+            st.markdown(text)
+            st.page_link(page, label=label, icon=icon)
