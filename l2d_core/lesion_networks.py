@@ -10,7 +10,6 @@ import torch
 from jaxtyping import Float32, UInt8
 from torch import Tensor, nn
 
-from l2d_core.environment import has_fast_bfloat16
 from l2d_core.images import to_model_size
 from l2d_core.models.backbones import MEAN, STD
 
@@ -45,9 +44,10 @@ def to_input(pixels: UInt8[np.ndarray, "H W 3"], image_size: tuple[int, int]) ->
 
 
 def compile_network(model: nn.Module, image_size: tuple[int, int]) -> LesionNetwork:
-    """Trace and freeze a network, features first and its last layer last, but for that layer: twice as fast on a CPU.
+    """Trace and freeze a network, features first and its last layer last, which speeds it up by half on a CPU.
 
-    In bfloat16 where the CPU is made for it. ValueError where the model is not of such parts.
+    In float32: bfloat16 is twice as fast again, but moves logits by up to 0.9, and of 201 test images 6 % to another
+    decision. ValueError where the model is not of such parts.
     """
     if not isinstance(model, nn.Sequential) or not 2 <= len(model) <= 3:
         raise ValueError(f"model must be features, maybe dropout, and a last layer; got {type(model).__name__}")
@@ -55,13 +55,12 @@ def compile_network(model: nn.Module, image_size: tuple[int, int]) -> LesionNetw
     example = torch.zeros(BATCH_SIZE, 3, *image_size).contiguous(memory_format=torch.channels_last)
     with warnings.catch_warnings(), torch.inference_mode():
         warnings.simplefilter("ignore")  # tracing warns that the padding is fixed to the image size: as meant
-        with torch.autocast("cpu", torch.bfloat16, enabled=has_fast_bfloat16(), cache_enabled=False):
-            see = torch.jit.freeze(cast(torch.jit.ScriptModule, torch.jit.trace(network, example)))
+        see = torch.jit.freeze(cast(torch.jit.ScriptModule, torch.jit.trace(network, example)))
         for _ in range(2):  # the first calls compile
             see(example)
 
     def run(images: Tensor) -> tuple[Tensor, Tensor]:
-        features = see(images).float()
-        return features, head(features)  # in float32: a traced autocast would not let it leave
+        features = see(images)
+        return features, head(features)
 
     return LesionNetwork(run, image_size)

@@ -1,0 +1,65 @@
+"""Skin lesions: should this one go to the expert, and what is the risk either way?"""
+
+import time
+
+import streamlit as st
+
+import cached
+from components import lesion_drop, lesion_expert, lesion_results
+from l2d_core import lesions
+from lesion_session import MAX_ENTRIES, LesionSession, score_batch
+
+DIAGNOSIS_NOTE = (
+    "Research demonstration, not for diagnosis: networks trained on published images, that know seven kinds of lesions "
+    "and nothing else. They name one of the seven for any picture. If a lesion worries you, see a doctor."
+)
+# After so much scoring, what is done is shown: the first soon, and then less often, since drawing takes time too.
+FIRST_SLICE_SECONDS, SLICE_SECONDS = 0.5, 2.5
+
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    st.title("Skin lesions", anchor=False, width="content")
+    st.markdown("Should this one go to the expert, and what is the risk either way?", width="content")
+st.warning(DIAGNOSIS_NOTE, icon=":material/medical_information:")
+
+
+def score(session: LesionSession, system: lesions.LesionSystem) -> None:
+    """Score what waits for a while, and say how far it is."""
+    bar, end = st.empty(), time.monotonic() + (SLICE_SECONDS if session.entries else FIRST_SLICE_SECONDS)
+    while len(session.intake) and time.monotonic() < end:
+        score_batch(session, system)
+        done = len(session.entries)
+        total = done + len(session.intake)
+        bar.progress(done / max(total, 1), f"Scored {done:,} of {total:,} pictures")
+    if not len(session.intake):
+        bar.empty()
+
+
+missing = cached.lesions_missing()
+if missing:
+    st.info("The networks of this page are not shipped here. With HAM10000 in the folder DIR, these make them:")
+    st.code("\n".join(missing), language="sh")
+    st.stop()
+loading = cached.lesion_system()
+with st.sidebar:
+    choice = lesion_expert.draw()
+session = lesion_drop.current()
+lesion_drop.draw(session)
+if not (len(session.intake) or session.entries):
+    st.info("Drop an image above, or try the drawn example.", icon=":material/imagesmode:")
+    st.stop()
+try:
+    with st.spinner("Loading the networks, once for all visitors ..."):
+        system = loading.result()
+    score(session, system)
+    judge = cached.lesion_judge(choice.kind, choice.accuracy, choice.wrong)
+except (OSError, ValueError) as problem:
+    if loading.done() and loading.exception() is not None:
+        cached.lesion_system.clear()  # the next visit tries again
+    st.error(str(problem))
+    st.stop()
+if session.left_out:
+    st.warning(f"More than {MAX_ENTRIES:,} pictures: {session.left_out:,} were left out. Press Clear to go on.")
+if session.entries:
+    lesion_results.draw(session, system, judge, choice.kind, busy=len(session.intake) > 0)
+if len(session.intake):
+    st.rerun()

@@ -1,0 +1,57 @@
+"""Folders of images on the server, below one root only: chosen from a list, never typed."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from l2d_core.images import MAX_FILE_BYTES
+
+ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff")
+MAX_DEPTH = 4
+MAX_FOLDERS = 500
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder with images. name: its path below the root, "." for the root itself; count: how many images."""
+
+    name: str
+    count: int
+
+
+def root() -> Path | None:
+    """The folder that L2D_DATA_ROOT names; None where it names none, or one that is not there."""
+    named = os.environ.get("L2D_DATA_ROOT", "")
+    return Path(named) if named and Path(named).is_dir() else None
+
+
+def list_folders(top: Path) -> list[Folder]:
+    """The folders at and below `top` that hold images, by name. Links to folders are not followed."""
+    found = []
+    for path, folders, files in os.walk(top):
+        place = Path(path).relative_to(top)
+        folders[:] = [] if len(place.parts) >= MAX_DEPTH else sorted(one for one in folders if not one.startswith("."))
+        count = sum(name.lower().endswith(ENDINGS) for name in files)
+        if count:
+            found.append(Folder(place.as_posix(), count))
+        if len(found) >= MAX_FOLDERS:
+            break
+    return sorted(found, key=lambda folder: folder.name)
+
+
+def list_images(top: Path, folder: str) -> list[Path]:
+    """The images of one of `list_folders`' folders, by name; files that a link leads out of `top` are left out.
+
+    ValueError where it is none of these folders.
+    """
+    if folder not in {known.name for known in list_folders(top)}:
+        raise ValueError(f"folder must be one of those that are listed, got {folder!r}")
+    real = top.resolve()
+    paths = (path for path in sorted((top / folder).iterdir()) if path.name.lower().endswith(ENDINGS))
+    return [path for path in paths if path.is_file() and path.resolve().is_relative_to(real)]
+
+
+def read_file(path: Path) -> bytes:
+    """The bytes of a file; one more than is allowed where it is too large, so that it is refused as an upload is."""
+    with path.open("rb") as file:
+        return file.read(MAX_FILE_BYTES + 1)

@@ -1,0 +1,93 @@
+"""The page of skin lesions in AppTest, with a system that was made for tests: how to open it and read it."""
+
+import io
+import re
+import sys
+import zipfile
+from concurrent.futures import Future
+from html import unescape
+
+import numpy as np
+from lab_page import APP, ROOT, open_home
+
+sys.path.insert(0, str(ROOT / "tests" / "core"))
+
+from made_images import encode, picture
+from made_lesion_system import made_system, with_far_training_images
+
+LESIONS = "app_pages/skin_lesions.py"
+PNG = "image/png"
+
+__all__ = ["APP", "LESIONS", "PNG", "ROOT", "encode", "made_system", "picture", "with_far_training_images"]
+
+
+def colour(red, green=120, blue=90, size=(30, 40)):
+    """The bytes of a PNG in about one colour, with a gradient, so that it is not blank."""
+    pixels = np.zeros((*size, 3)) + (red, green, blue) + np.linspace(0, 40, size[1])[None, :, None]
+    return encode(np.clip(pixels, 0, 255).astype(np.uint8))
+
+
+def zipped(members):
+    """A zip of (name, bytes)."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, data in members:
+            archive.writestr(name, data)
+    return stream.getvalue()
+
+
+def use_system(monkeypatch, system):
+    """Have the page find this system."""
+    import cached
+
+    future = Future()
+    future.set_result(system)
+
+    def found():
+        return future
+
+    found.clear = lambda: None
+    monkeypatch.setattr(cached, "lesion_system", found)
+    monkeypatch.setattr(cached, "lesions_missing", list)
+    cached.lesion_judge.clear()
+
+
+def open_lesions():
+    """A new session on the page."""
+    return open_home().switch_page(LESIONS).run()
+
+
+def uploader(app, place=0):
+    return app.file_uploader[place]
+
+
+def upload(app, *files):
+    """Hold exactly these files, (name, bytes) each, in the upload field, and run."""
+    uploader(app).set_value([(name, data, PNG) for name, data in files] or None)
+    return app.run()
+
+
+def upload_table(app, text, name="table.csv"):
+    """Put a table into its field, and run."""
+    uploader(app, 1).set_value((name, text.encode(), "text/csv"))
+    return app.run()
+
+
+def click(app, label):
+    next(button for button in app.button if button.label == label).click()
+    return app.run()
+
+
+def cards(app):
+    """The HTML of the cards that are shown, in order."""
+    return [unescape(element.value) for element in app.html if 'class="lesion"' in element.value]
+
+
+def names(app):
+    """The file names on the cards."""
+    return [re.search(r"<b>(.*?)</b>", card)[1] for card in cards(app)]
+
+
+def table(app):
+    """The table of all files."""
+    return app.dataframe[-1].value

@@ -1,0 +1,130 @@
+"""Skin lesions in a real browser: real uploads, an image, a broken file and a zip; and nobody sees another's."""
+
+import io
+import re
+import sys
+import time
+import urllib.request
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "core"))
+
+from made_images import encode, picture
+
+DONE = """count => document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning' &&
+    document.querySelectorAll('.lesion').length >= count && !document.querySelector('[data-stale=true]')"""
+OVERFLOW = "document.scrollingElement.scrollWidth - innerWidth"
+
+
+def image(shift):
+    return encode(picture() ^ shift, "JPEG")
+
+
+def zipped(*names):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for number, name in enumerate(names):
+            archive.writestr(name, image(number + 1))
+    return stream.getvalue()
+
+
+def file(name, data, kind="image/jpeg"):
+    return {"name": name, "mimeType": kind, "buffer": data}
+
+
+def open_page(page, server):
+    page.goto(f"{server}/lesions")
+    page.get_by_text("or try the drawn example").wait_for()
+    return page
+
+
+def upload(page, *files, cards):
+    """Choose files as a visitor does, and wait until so many cards are drawn."""
+    page.locator('input[type="file"]').first.set_input_files(list(files))
+    page.wait_for_function(DONE, arg=cards)
+
+
+def names(page):
+    return page.locator(".lesion header b").all_inner_texts()
+
+
+def test_an_image_a_broken_file_and_a_zip_are_each_shown_in_order_and_clear_forgets_them(page, lesion_server):
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    open_page(page, lesion_server)
+    files = [file("läsion.JPG", image(0)), file("broken.jpg", image(0)[:300])]
+    upload(page, *files, file("two.zip", zipped("a.jpg", "b.jpg"), "application/zip"), cards=4)
+    assert names(page) == ["läsion.JPG", "broken.jpg", "a.jpg", "b.jpg"]
+    assert "Not read: the file is cut short" in page.locator(".lesion").nth(1).inner_text()
+    assert page.locator(".lesion img").count() == 3
+    assert page.evaluate("[...document.querySelectorAll('.lesion img')].every(one => one.naturalWidth === 40)")
+    assert page.locator(".lesion .plot").count() == 15
+    with page.expect_download() as download:
+        page.get_by_role("button", name="All files (CSV)").click()
+    rows = pd.read_csv(download.value.path())
+    assert rows["file"].tolist() == ["läsion.JPG", "broken.jpg", "a.jpg", "b.jpg"]
+    assert set(rows["note"]) == {"Research demonstration, not for diagnosis"}
+    page.get_by_role("button", name="Clear").click()
+    page.get_by_text("or try the drawn example").wait_for()
+    assert page.locator(".lesion").count() == 0
+    assert page.get_by_text("läsion.JPG").count() == 0
+    assert errors == []
+
+
+def test_a_second_browser_sees_nothing_of_the_first(browser, lesion_server):
+    contexts = [browser.new_context(viewport={"width": 1280, "height": 900}) for _ in range(2)]
+    first, second = (open_page(context.new_page(), lesion_server) for context in contexts)
+    upload(first, file("mine.jpg", image(0)), cards=1)
+    second.reload()
+    second.get_by_text("or try the drawn example").wait_for()
+    assert second.locator(".lesion").count() == 0
+    upload(second, file("yours.jpg", image(9)), cards=1)
+    assert (names(first), names(second)) == (["mine.jpg"], ["yours.jpg"])
+    for context in contexts:
+        context.close()
+
+
+def test_a_file_that_is_taken_out_goes_and_the_others_stay(page, lesion_server):
+    open_page(page, lesion_server)
+    upload(page, file("a.jpg", image(0)), file("b.jpg", image(1)), cards=2)
+    page.get_by_role("button", name="Remove a.jpg").click()
+    page.wait_for_function("document.querySelectorAll('.lesion').length === 1")
+    assert names(page) == ["b.jpg"]
+    upload(page, file("c.jpg", image(2)), cards=2)
+    assert names(page) == ["b.jpg", "c.jpg"]
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 900), (800, 1000), (390, 844)])
+def test_no_card_is_wider_than_the_window(page, lesion_server, width, height):
+    page.set_viewport_size({"width": width, "height": height})
+    open_page(page, lesion_server)
+    upload(page, file(f"{'long' * 15}.jpg", image(0)), cards=1)
+    assert page.evaluate(OVERFLOW) <= 0
+    assert page.evaluate(
+        "[...document.querySelectorAll('.lesion *')].every(one => one.getBoundingClientRect().right <= innerWidth + 1)"
+    )
+
+
+def held_bytes(server):
+    """How many bytes of uploads the server holds, of all sessions, as it says itself."""
+    with urllib.request.urlopen(f"{server}/_stcore/metrics", timeout=5) as answer:
+        text = answer.read().decode()
+    return sum(int(number) for number in re.findall(r'cache_type="UploadedFileManager",cache=""} ([0-9]+)', text))
+
+
+def test_clear_lets_go_of_the_bytes_that_the_server_holds(page, lesion_server):
+    data = encode(np.random.default_rng(0).integers(0, 256, (600, 800, 3), dtype=np.uint8))
+    open_page(page, lesion_server)
+    upload(page, file("large.png", data, "image/png"), cards=1)
+    assert held_bytes(lesion_server) >= len(data)
+    page.get_by_role("button", name="Clear").click()
+    page.get_by_text("or try the drawn example").wait_for()
+    end = time.monotonic() + 30
+    while held_bytes(lesion_server) >= len(data):  # the server counts anew every few seconds only
+        assert time.monotonic() < end
+        time.sleep(0.5)
