@@ -26,7 +26,7 @@ def root() -> Path | None:
 
 
 def list_folders(top: Path) -> list[Folder]:
-    """The folders at and below `top` that hold images, by name. Links to folders are not followed."""
+    """The folders at and below `top` that hold images, HAM10000 first; no link to a folder is followed."""
     found = []
     for path, folders, files in os.walk(top):
         place = Path(path).relative_to(top)
@@ -36,7 +36,7 @@ def list_folders(top: Path) -> list[Folder]:
             found.append(Folder(place.as_posix(), count))
         if len(found) >= MAX_FOLDERS:
             break
-    return sorted(found, key=lambda folder: folder.name)
+    return sorted(found, key=lambda folder: (folder.name.split("/")[0].lower() != "ham10000", folder.name))
 
 
 def list_images(top: Path, folder: str) -> list[Path]:

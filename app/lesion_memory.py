@@ -1,4 +1,4 @@
-"""Letting go of uploads: Streamlit keeps them until the tab is closed, and the C library keeps what it was given."""
+"""Uploads in memory alone, and let go of: by itself the server writes large ones to disk, and keeps all to the end."""
 
 import ctypes
 import sys
@@ -7,7 +7,19 @@ from collections.abc import Iterable
 
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from l2d_core.image_archives import MAX_ARCHIVE_BYTES
+
 WAIT_SECONDS = 1.5
+FORM_BYTES = 2**20  # what a form adds to the file in it
+
+
+def keep_off_disk() -> None:
+    """Have the server receive uploads in memory; Starlette would put what is above 1 MB into a temporary file."""
+    try:
+        from starlette.formparsers import MultiPartParser
+    except ImportError:  # Streamlit on another server, which reads them into memory
+        return
+    MultiPartParser.spool_max_size = MAX_ARCHIVE_BYTES + FORM_BYTES
 
 
 def forget_uploads(file_ids: Iterable[str]) -> None:

@@ -180,6 +180,9 @@ def trained_judge(system: LesionSystem) -> Judge:
 def learned_judge(system: LesionSystem) -> Judge:
     """For the expert network: heads refitted with its stored answers. Errors as of `refit`."""
     row_of = {str(name): row for row, name in enumerate(system.answers.ids)}
+    absent = [str(name) for name in system.bank.ids[system.bank.parts != "train"] if str(name) not in row_of]
+    if absent:
+        raise ValueError(f"the expert network has no answer to {len(absent):,} images of the bank, as {absent[0]}")
 
     def people(ids: np.ndarray, _seed: int) -> np.ndarray:
         return system.answers.answers[[row_of[str(name)] for name in ids]].astype(np.int64)

@@ -5,6 +5,7 @@ import time
 import streamlit as st
 
 import cached
+import lesion_memory
 from components import lesion_drop, lesion_expert, lesion_results
 from l2d_core import lesions
 from lesion_session import MAX_ENTRIES, LesionSession, score_batch
@@ -34,6 +35,7 @@ def score(session: LesionSession, system: lesions.LesionSystem) -> None:
         bar.empty()
 
 
+lesion_memory.keep_off_disk()
 missing = cached.lesions_missing()
 if missing:
     st.info("The networks of this page are not shipped here. With HAM10000 in the folder DIR, these make them:")

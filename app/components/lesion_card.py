@@ -34,10 +34,12 @@ SHEET = """
   border-top: 1px solid rgba(128,136,146,.28); align-items: center;}
 .lesion .plot {position: relative; display: flex; align-items: flex-end; height: 34px; gap: 1px; margin-top: 7px;
   border-bottom: 1px solid rgba(128,136,146,.7);}
-.lesion .plot i {flex: 1; opacity: .42; min-height: 0;}
+.lesion .plot i {flex: 1; opacity: .6; min-height: 0;}
 .lesion .plot i.below {margin-right: 4px;}
 .lesion .plot u {position: absolute; top: -7px; bottom: -3px; width: 3px; margin-left: -1.5px;
   background: currentColor;}
+/* The grid's own download would lack the note that this is no diagnosis, and could hold formulas. */
+.st-key-lesion-table [aria-label^="Download"] {display: none;}
 .lesion .axis {display: flex; justify-content: space-between; font-size: .66rem; opacity: .75; line-height: 1.1;}
 </style>
 """
@@ -101,7 +103,7 @@ def _decision(name: str, system: SystemReading, titles: Sequence[str], deferred:
     who = f"<b>to the expert</b>; by itself {says}" if deferred else f"<b>the machine keeps it</b>; {says}"
     points = 100 * abs(system.margin)
     side = "expert" if system.margin >= 0 else "machine"
-    why = f"its own scores favour the {side} by {points:.1f} points"
+    why = f"Its own scores favour the {side} by {points:.1f} points"
     if deferred != system.deferred:
         why += ", the rule chosen above decides otherwise"
     return f'<p>{_mark(look)}{look.title}: {who}. <span class="small">{why}.</span></p>'

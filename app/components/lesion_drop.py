@@ -3,7 +3,6 @@
 from functools import partial
 
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 import lesion_drawing
 import lesion_folders
@@ -69,12 +68,8 @@ def _draw_upload(session: LesionSession) -> None:
     session.in_widget = {file.file_id for file in files}
     session.uploads |= session.in_widget
     for file in files:
-        session.add(Source(file.file_id, file.name, partial(_bytes_of, file)))
+        session.add(Source(file.file_id, file.name, file.getvalue))
     st.caption(LIMITS)
-
-
-def _bytes_of(file: UploadedFile) -> bytes:
-    return file.getvalue()
 
 
 def _drop_removed(session: LesionSession, key: str) -> None:
@@ -151,6 +146,8 @@ def _draw_folders(session: LesionSession) -> None:
             st.caption("There are no images below the folder that L2D_DATA_ROOT names.")
             return
         name = st.selectbox("Folder", list(counts), format_func=lambda name: f"{name} ({counts[name]:,} images)")
+        if "ham10000" in name.lower():
+            st.caption("On images that the networks were trained on they do better than on new ones.")
         most = min(counts[name], MAX_FROM_FOLDER)
         count = st.number_input("How many, the first by name", 1, most, min(24, most))
         st.button(
@@ -168,7 +165,7 @@ def _add_folder(session: LesionSession, name: str, count: int) -> None:
     if top is None:
         return
     for path in lesion_folders.list_images(top, name)[:count]:
-        session.add(Source(f"folder:{name}/{path.name}", path.name, partial(lesion_folders.read_file, path)))
+        session.add(Source(f"folder:{name}/{path.name}", safe_name(path.name), partial(lesion_folders.read_file, path)))
 
 
 def _plain(text: str) -> str:

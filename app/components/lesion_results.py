@@ -73,6 +73,11 @@ def _draw_rule(readings: Mapping[str, Reading]) -> dict[str, dict[str, bool]]:
         for name, cases in deferred.items()
     ]
     st.markdown(" · ".join(counts))
+    st.caption(
+        "Margins and confidences are on each system's own scale: one-vs-all rates each class by itself, so that its "
+        "confidences need not add up to 100 %. A risk is 1 - P(right); the dark mark is this picture's place among the "
+        "test images."
+    )
     return deferred
 
 
@@ -148,4 +153,5 @@ def _draw_table(rows: pd.DataFrame) -> None:
             shown[column] = 100 * shown[column].astype(float)
         elif column != "number":
             shown[column] = shown[column].fillna("")
-    st.dataframe(shown, hide_index=True, column_config=config, alt="All files with decisions and risks")
+    with st.container(key="lesion-table"):
+        st.dataframe(shown, hide_index=True, column_config=config, alt="All files with decisions and risks")

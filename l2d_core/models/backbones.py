@@ -58,7 +58,7 @@ def _create(**options) -> nn.Module:
     try:
         import timm
     except ImportError as problem:
-        raise ImportError("feature extraction needs timm: pip install 'l2d-core[backbones]'") from problem
+        raise ImportError("feature extraction needs timm: pip install timm") from problem
     return timm.create_model(LITE0, **options)
 
 
@@ -215,5 +215,5 @@ def _timm_features(name: str, *, pretrained: bool) -> nn.Module:
     try:
         import timm
     except ImportError as problem:
-        raise ImportError(f"the network {name} needs timm: pip install 'l2d-core[backbones]'") from problem
+        raise ImportError(f"the network {name} needs timm: pip install timm") from problem
     return timm.create_model(name, pretrained=pretrained, num_classes=0)

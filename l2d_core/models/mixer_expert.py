@@ -36,7 +36,7 @@ def _make_mixer(image_size: tuple[int, int]) -> nn.Module:
     try:
         from timm.models.mlp_mixer import MlpMixer
     except ImportError as problem:
-        raise ImportError("the expert network needs timm: pip install 'l2d-core[backbones]'") from problem
+        raise ImportError("the expert network needs timm: pip install timm") from problem
     return MlpMixer(
         num_classes=0,
         img_size=image_size,  # pyright: ignore[reportArgumentType]

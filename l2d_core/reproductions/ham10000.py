@@ -150,6 +150,7 @@ def _finding(table: pd.DataFrame, setting: str, measure: str) -> str:
     if own["seeds"].min() < 2:
         verdict += " (one seed, so that chance is not told apart)"
     shown = {name: f"{100 * own.loc[name, 'mean']:.1f} %" for name in ("odds", "sigmoid")}
-    paper = {name: PAPER.get((name, measure)) for name in shown}
-    known = "" if None in paper.values() else f" (paper: {100 * paper['sigmoid']:.1f} and {100 * paper['odds']:.1f} %)"
+    paper = [PAPER.get((name, measure)) for name in ("sigmoid", "odds")]
+    known = " and ".join(f"{100 * value:.1f}" for value in paper if value is not None)
+    known = f" (paper: {known} %)" if known else ""
     return f"{start}one-vs-all {shown['sigmoid']}, softmax odds {shown['odds']}{known}: one-vs-all's is {verdict}."

@@ -64,6 +64,8 @@ def test_an_image_a_broken_file_and_a_zip_are_each_shown_in_order_and_clear_forg
     assert page.locator(".lesion img").count() == 3
     assert page.evaluate("[...document.querySelectorAll('.lesion img')].every(one => one.naturalWidth === 40)")
     assert page.locator(".lesion .plot").count() == 15
+    page.locator(".st-key-lesion-table").hover()
+    assert not page.get_by_label(re.compile("^Download")).first.is_visible()  # it would lack the note
     with page.expect_download() as download:
         page.get_by_role("button", name="All files (CSV)").click()
     rows = pd.read_csv(download.value.path())

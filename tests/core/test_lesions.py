@@ -189,6 +189,13 @@ def test_answers_to_images_that_the_expert_was_trained_on_are_refused():
         lesions.learned_judge(replace(system, answers=trained))
 
 
+def test_images_without_an_answer_of_the_expert_are_named():
+    system = made_system()
+    some = replace(system.answers, **{n: getattr(system.answers, n)[:-1] for n in ("answers", "ids", "parts")})
+    with pytest.raises(ValueError, match="no answer to 1 images of the bank, as ISIC_0000149"):
+        lesions.learned_judge(replace(system, answers=some))
+
+
 def test_the_trained_systems_judge_by_their_own_logits():
     system = made_system()
     judge = lesions.trained_judge(system)
