@@ -147,7 +147,7 @@ def _finding(table: pd.DataFrame, setting: str, measure: str) -> str:
     verdict = "lower, as in the paper" if gap > 0 else "not lower, unlike in the paper"
     if abs(gap) <= margin:
         verdict = "not told apart by these seeds"
-    if own["seeds"].min() < 2:
+    if min(own["seeds"]) < 2:
         verdict += " (one seed, so that chance is not told apart)"
     shown = {name: f"{100 * own.loc[name, 'mean']:.1f} %" for name in ("odds", "sigmoid")}
     paper = [PAPER.get((name, measure)) for name in ("sigmoid", "odds")]
