@@ -7,25 +7,22 @@ gradient of each loss with respect to the logits is its closed form, which spare
 
 import math
 import os
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from l2d_core.checks import require_known
 from l2d_core.config import HeadConfig
 from l2d_core.data import DeferralData, Scores
-from l2d_core.experts import check_confusion, sample_answers
+from l2d_core.lab_job import LabJob, People, ask, check_job, check_names
 from l2d_core.seeds import torch_generator
 from l2d_core.surrogates import SURROGATES
 
 PROGRESS_SECONDS = 0.05
-People = Callable[[np.ndarray, int], np.ndarray]
 _PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
@@ -43,26 +40,6 @@ class LabFit:
     scores: Mapping[str, Sequence[Scores]]
     seeds: tuple[int, ...]
     extra_logits: Mapping[str, np.ndarray]
-
-
-@dataclass(frozen=True)
-class _Job:
-    """What every seed shares."""
-
-    train: DeferralData
-    test: DeferralData
-    confusion: Tensor | None
-    people: People | None
-    surrogates: tuple[str, ...]
-    config: HeadConfig
-    options: Mapping[str, Mapping[str, float | str]]
-    random_labels: bool
-    extra_inputs: Tensor | None
-    stop: threading.Event = field(default_factory=threading.Event)
-
-    @property
-    def width(self) -> int:
-        return len(self.train.class_names) + 1
 
 
 def fit(
@@ -91,10 +68,10 @@ def fit(
     grid for a picture. on_progress gets the share done, about 20 times a second;
     where it returns False the fit stops with FitDropped, and whatever it raises stops the fit and passes through.
     """
-    _check_names(surrogates, options or {})
+    check_names(surrogates, options or {})
     names, config = tuple(surrogates), config or HeadConfig()
-    job = _Job(train, test, confusion, people, names, config, options or {}, random_labels, extra_inputs)
-    _check(job, seeds)
+    job = LabJob(train, test, confusion, people, names, config, options or {}, random_labels, extra_inputs)
+    check_job(job, seeds)
     # The steps of a linear head are too short for a second thread to gain what it costs.
     num_parts = 1 if config.kind == "linear" else min(len(seeds), _num_workers())
     parts = np.array_split(np.asarray(seeds), num_parts)
@@ -110,53 +87,8 @@ def fit(
     return LabFit(scores, tuple(int(s) for s in seeds), extra)
 
 
-def _check(job: _Job, seeds: Sequence[int]) -> None:
-    train, test, width = job.train, job.test, len(job.train.class_names)
-    if not len(seeds) or not len(job.surrogates):
-        raise ValueError(f"seeds and surrogates must not be empty, got {len(seeds)} and {len(job.surrogates)}")
-    if len(set(job.surrogates)) < len(job.surrogates):
-        raise ValueError(f"surrogates must be named once each, got {', '.join(job.surrogates)}")
-    if train.inputs.ndim != 2 or train.inputs.shape[1:] != test.inputs.shape[1:]:
-        raise ValueError(
-            "train.inputs and test.inputs must be (N, D) with one D, "
-            f"got {tuple(train.inputs.shape)} and {tuple(test.inputs.shape)}"
-        )
-    if train.class_names != test.class_names:
-        raise ValueError(f"train and test must share class_names, got {train.class_names} and {test.class_names}")
-    _check_expert(job, width)
-    extra = job.extra_inputs
-    if extra is not None and (extra.ndim != 2 or extra.shape[1] != train.inputs.shape[1]):
-        raise ValueError(f"extra_inputs must be (G, {train.inputs.shape[1]}), got {tuple(extra.shape)}")
-
-
-def _check_expert(job: _Job, width: int) -> None:
-    if (job.confusion is None) == (job.people is None):
-        raise ValueError("the expert must be either a confusion or people, and not both")
-    if job.people is not None and job.random_labels:
-        raise ValueError("random_labels need a confusion: people have answered by the true labels")
-    if job.confusion is not None and check_confusion(job.confusion).shape != (width, width):
-        raise ValueError(f"confusion must be ({width}, {width}) for {width} classes, got {tuple(job.confusion.shape)}")
-
-
-def _ask(job: _Job, data: DeferralData, labels: Tensor, seed: int, purpose: str) -> Tensor:
-    """The expert's answers (N,) of a seed, to cases that have these labels."""
-    if job.confusion is not None:
-        return sample_answers(job.confusion, labels, generator=torch_generator(seed, purpose))
-    assert job.people is not None  # `_check_expert`
-    return torch.from_numpy(job.people(np.asarray(data.ids), seed))
-
-
-def _check_names(surrogates: Sequence[str], options: Mapping[str, Mapping[str, float | str]]) -> None:
-    for name in surrogates:
-        require_known("surrogates", name, SURROGATES)
-    for name, own in options.items():
-        require_known("options", name, SURROGATES)
-        for option in own:
-            require_known(f"options of {name}", option, SURROGATES[name].options)
-
-
 def _watch(
-    job: _Job, futures: list[Future], done: list[float], on_progress: Callable[[float], bool | None] | None
+    job: LabJob, futures: list[Future], done: list[float], on_progress: Callable[[float], bool | None] | None
 ) -> None:
     try:
         while True:
@@ -189,7 +121,7 @@ def _num_workers() -> int:
 
 
 def _fit_seeds(
-    job: _Job, seeds: list[int], report: Callable[[float], None]
+    job: LabJob, seeds: list[int], report: Callable[[float], None]
 ) -> tuple[dict[str, list[Scores]], dict[str, np.ndarray]]:
     labels, correct = _draw_training_answers(job, seeds)
     weights = _initial_weights(job, seeds)
@@ -197,7 +129,7 @@ def _fit_seeds(
     return _score(job, seeds, weights), _score_extra(job, weights)
 
 
-def _draw_training_answers(job: _Job, seeds: list[int]) -> tuple[Tensor, Tensor]:
+def _draw_training_answers(job: LabJob, seeds: list[int]) -> tuple[Tensor, Tensor]:
     """Labels (S, N) and "the expert is right" (S, N), each seed's from generators of its own."""
     labels, correct = [], []
     for seed in seeds:
@@ -205,13 +137,13 @@ def _draw_training_answers(job: _Job, seeds: list[int]) -> tuple[Tensor, Tensor]
         if job.random_labels:
             generator = torch_generator(seed, "labels")
             own = torch.randint(job.width - 1, own.shape, generator=generator)
-        answers = _ask(job, job.train, own, seed, "answers")
+        answers = ask(job, job.train, own, seed, "answers")
         labels.append(own)
         correct.append(answers == own)
     return torch.stack(labels), torch.stack(correct)
 
 
-def _initial_weights(job: _Job, seeds: list[int]) -> list[Tensor]:
+def _initial_weights(job: LabJob, seeds: list[int]) -> list[Tensor]:
     """Layers as [weight (S, R*out, in), bias (S, R*out, 1), ...], R surrogates side by side.
 
     The last layer starts at 0, so that every class and the expert start even; hidden layers by He's rule, the same
@@ -236,7 +168,7 @@ def _initial_weights(job: _Job, seeds: list[int]) -> list[Tensor]:
 
 
 def _descend(
-    job: _Job,
+    job: LabJob,
     seeds: list[int],
     labels: Tensor,
     correct: Tensor,
@@ -268,7 +200,7 @@ def _descend(
         report((epoch + 1) / config.epochs)
 
 
-def _forward(job: _Job, weights: list[Tensor], inputs: Tensor) -> tuple[Tensor, Tensor | None]:
+def _forward(job: LabJob, weights: list[Tensor], inputs: Tensor) -> tuple[Tensor, Tensor | None]:
     """Logits (S, R, K+1, B) for inputs (S, B, D) or (1, B, D), and the hidden layer (S*R, H, B) where there is one."""
     num_seeds = len(weights[0])
     columns = inputs.transpose(1, 2).expand(num_seeds, -1, -1)
@@ -285,7 +217,7 @@ def _product(weights: Tensor, right: Tensor) -> Tensor:
     return torch.bmm(weights.to(right.dtype), right).float()
 
 
-def _set_gradients(job: _Job, weights: list[Tensor], batch: Tensor, labels: Tensor, correct: Tensor) -> None:
+def _set_gradients(job: LabJob, weights: list[Tensor], batch: Tensor, labels: Tensor, correct: Tensor) -> None:
     """Backpropagation by hand: each weight's gradient of the batch's mean loss, a seed at a time in its own row."""
     logits, hidden = _forward(job, weights, batch)
     slope = torch.empty_like(logits)
@@ -307,21 +239,21 @@ def _set_gradients(job: _Job, weights: list[Tensor], batch: Tensor, labels: Tens
     weights[0].grad, weights[1].grad = _product(slope, batch), slope.sum(2, keepdim=True)
 
 
-def _score(job: _Job, seeds: list[int], weights: list[Tensor]) -> dict[str, list[Scores]]:
+def _score(job: LabJob, seeds: list[int], weights: list[Tensor]) -> dict[str, list[Scores]]:
     logits = _forward(job, weights, job.test.inputs.float()[None])[0].transpose(2, 3)
     if not torch.isfinite(logits).all():
         raise ValueError("training diverged: some logits are not finite; use a lower learning_rate")
     labels, ids = job.test.labels.numpy(), np.asarray(job.test.ids)
     scores: dict[str, list[Scores]] = {name: [] for name in job.surrogates}
     for row, seed in enumerate(seeds):
-        answers = _ask(job, job.test, job.test.labels, seed, "test answers").numpy()[:, None]
+        answers = ask(job, job.test, job.test.labels, seed, "test answers").numpy()[:, None]
         for place, name in enumerate(job.surrogates):
             own = logits[row, place].numpy().copy()
             scores[name].append(Scores(own, labels, answers, ids, job.test.class_names, job.test.expert_names, name))
     return scores
 
 
-def _score_extra(job: _Job, weights: list[Tensor]) -> dict[str, np.ndarray]:
+def _score_extra(job: LabJob, weights: list[Tensor]) -> dict[str, np.ndarray]:
     if job.extra_inputs is None:
         return {}
     logits = _forward(job, weights, job.extra_inputs.float()[None])[0].transpose(2, 3)

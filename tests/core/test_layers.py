@@ -27,7 +27,7 @@ LAYERS = [
         "logged_outputs",
     },
     {"epoch_report", "checkpoints", "training_job"},
-    {"training", "expert_training", "lab", "comparison", "baselines", "pretrain", "run_data"},
+    {"training", "expert_training", "lab_job", "lab", "comparison", "baselines", "pretrain", "run_data"},
     {"weights", "runs", "folder_lock", "sweep"},
     {"experiment", "shipped_runs", "learned_expert", "reproductions", "run_table", "progress", "doctor"},
     {"lesion_networks", "lesion_bank", "lesion_readings", "lesions"},
