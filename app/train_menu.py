@@ -159,7 +159,7 @@ DATASETS: dict[str, TrainDataset] = {
             "Sensible: for two cores": _cifar10,
             "The paper's: for a GPU": _paper(_with_network(_cifar10, "wide_28_4"), augment="none", reference=True),
         },
-        {name: f"annotator {place} of CIFAR-10N" for place, name in enumerate(human_answers.ANNOTATORS, 1)},
+        human_answers.ANNOTATOR_TITLES,
     ),
     "ham10000": TrainDataset(
         LAB_DATASETS["ham10000"],

@@ -86,7 +86,7 @@ def classifier_pairs(scores: Scores) -> tuple[Float64[np.ndarray, " N"], Bool[np
     """
     require_known("surrogate", scores.surrogate, SURROGATES)
     probability = SURROGATES[scores.surrogate].class_probability(_logits(scores), scores.num_experts).numpy()
-    return clip_probability(probability.max(axis=1)), _machine_correct(scores)
+    return clip_probability(probability.max(axis=1)), machine_is_right(scores)
 
 
 def margin_of_scores(scores: Scores) -> Float64[np.ndarray, " N"]:
@@ -112,7 +112,7 @@ def accuracies(scores: Scores, deferred: ArrayLike) -> dict[str, Share]:
     deferred (N,) bool. ValueError on a wrong shape or type, or on a deferred case without an answer.
     """
     deferred = as_flags("deferred", deferred, len(scores))
-    machine = _machine_correct(scores)
+    machine = machine_is_right(scores)
     expert, asked = _expert_correct(scores, needed=deferred)
     return {
         "system": Share.of(np.where(deferred, expert, machine)),
@@ -158,7 +158,7 @@ def budget_curve(scores: Scores, margin: ArrayLike, budgets: ArrayLike, *, force
     needed[order[: n_deferred.max(initial=0)]] = True
     expert, _ = _expert_correct(scores, needed=needed)
     kept_first = order[::-1]
-    columns = accuracy_columns(_machine_correct(scores)[kept_first], expert[kept_first], len(margin) - n_deferred)
+    columns = accuracy_columns(machine_is_right(scores)[kept_first], expert[kept_first], len(margin) - n_deferred)
     return pd.DataFrame({"budget": budgets, **columns})
 
 
@@ -243,10 +243,6 @@ def _logits(scores: Scores) -> torch.Tensor:
     return torch.from_numpy(np.array(scores.logits, dtype=np.float64))
 
 
-def _machine_correct(scores: Scores) -> Bool[np.ndarray, " N"]:
-    return scores.logits[:, : scores.num_classes].argmax(axis=1) == scores.labels
-
-
 def _expert_correct(scores: Scores, needed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Whether the expert that a deferred case goes to is right, and whether it was asked; (N,) bool each."""
     expert = best_expert(scores.logits, scores.num_experts)
@@ -263,7 +259,7 @@ def _expert_correct(scores: Scores, needed: np.ndarray) -> tuple[np.ndarray, np.
 
 def machine_is_right(scores: Scores) -> Bool[np.ndarray, " N"]:
     """Whether the machine names the true class, (N,), in all cases, deferred or not."""
-    return _machine_correct(scores)
+    return scores.logits[:, : scores.num_classes].argmax(axis=1) == scores.labels
 
 
 def expert_is_right(scores: Scores) -> Bool[np.ndarray, " N"]:

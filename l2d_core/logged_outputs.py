@@ -11,7 +11,7 @@ import torch
 
 from l2d_core.checks import require_known, require_range
 from l2d_core.deferral import defer_by_argmax
-from l2d_core.predictions import LARGEST, MAX_BYTES, SMALLEST, check_row_sums
+from l2d_core.predictions import MAX_BYTES, logits_of_probabilities
 from l2d_core.surrogates import SURROGATES
 
 
@@ -57,12 +57,7 @@ def read_logged(
     if bad.any():
         raise ValueError(f"the list of 0 and 1 holds {flags[bad][0]:g} at row {int(bad.argmax())}")
     require_range("the probabilities", rows, 0, 1)
-    if surrogate == "one_vs_all":
-        kept = np.clip(rows, SMALLEST, LARGEST)
-        logits = np.log(kept) - np.log1p(-kept)
-    else:
-        check_row_sums(rows, surrogate)
-        logits = np.log(np.maximum(rows, SMALLEST))
+    logits = logits_of_probabilities(rows, surrogate)
     return LoggedOutputs(logits, flags[: len(rows)] == 1, surrogate, len(flags) - len(rows))
 
 

@@ -202,14 +202,19 @@ def _is_number(value: object) -> bool:
 def _logits_of(numbers: np.ndarray, columns: Columns, surrogate: str, ids: np.ndarray) -> np.ndarray:
     for place, name in enumerate((*columns.scores, *columns.defer)):
         require_range(f"{name}, a probability,", numbers[:, place], 0, 1, ids)
+    return logits_of_probabilities(numbers, surrogate, ids)
+
+
+def logits_of_probabilities(numbers: np.ndarray, surrogate: str, ids: np.ndarray | None = None) -> np.ndarray:
+    """Logits (N, M) of probabilities in 0..1, as `to_scores` says; ValueError on a row that does not sum to 1."""
     if surrogate == "one_vs_all":
         kept = np.clip(numbers, SMALLEST, LARGEST)
         return np.log(kept) - np.log1p(-kept)
-    check_row_sums(numbers, surrogate, ids)
+    _check_row_sums(numbers, surrogate, ids)
     return np.log(np.maximum(numbers, SMALLEST))
 
 
-def check_row_sums(numbers: np.ndarray, surrogate: str, ids: np.ndarray | None = None) -> None:
+def _check_row_sums(numbers: np.ndarray, surrogate: str, ids: np.ndarray | None) -> None:
     """Raise ValueError unless each row of probabilities (N, M) sums to 1; ids names the row."""
     total = numbers.sum(axis=1)
     bad = ~(np.abs(total - 1) <= ROW_SUM_TOLERANCE)

@@ -89,7 +89,7 @@ def _right(data_root: Path, ids: np.ndarray, labels: np.ndarray) -> np.ndarray:
 EACH = "each"
 CIFAR10_PEOPLE = Crowd(
     names={
-        **{name: f"annotator {place} of CIFAR-10N" for place, name in enumerate(human_answers.ANNOTATORS, 1)},
+        **human_answers.ANNOTATOR_TITLES,
         EACH: "one of the three annotators, drawn for each seed",
     },
     missing=human_answers.what_is_missing,

@@ -26,6 +26,7 @@ from l2d_core.datasets.cifar10 import (
 )
 
 ANNOTATORS = ("random_label1", "random_label2", "random_label3")
+ANNOTATOR_TITLES = {name: f"annotator {place} of CIFAR-10N" for place, name in enumerate(ANNOTATORS, 1)}
 TRAINING_FILE = "cifar10n/CIFAR-10_human.pt"
 COUNTS_FILE = "cifar10h/cifar10h-counts.npy"
 TEST_LABELS_FILE = "cifar10h/test_labels.npy"
