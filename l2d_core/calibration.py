@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float64
+from jaxtyping import Float64, Int
 
 from l2d_core.arrays import ArrayLike, as_floats
 from l2d_core.checks import require_known, require_range
@@ -137,6 +137,11 @@ def calibration_error_by_chance(probability: ArrayLike, *, bins: int = 15, strat
     binomial_variance = n * mean * (1 - mean)
     ratio = np.divide(variance, binomial_variance, out=np.ones(len(n)), where=binomial_variance > 0)
     return float((n * binomial_mean_deviation(mean, n) * np.sqrt(ratio)).sum() / len(probability))
+
+
+def bin_of(probability: ArrayLike, *, bins: int = 15, strategy: str = "equal_width") -> Int[np.ndarray, " N"]:
+    """The bin of each case (N,), counted from 0, as in `reliability_table`. See the top of this file for the rest."""
+    return _bin(_check_probability(probability), bins, strategy)[1]
 
 
 def check_pairs(
