@@ -81,7 +81,8 @@ def _bootstrap(counts: np.ndarray, sums: np.ndarray, signs: np.ndarray, seed: in
     drawn = differences(np.random.default_rng(seed).multinomial(n, counts / n, RESAMPLES))
     low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) - drawn.mean() + value
     # Rounded, so that what is the same in both is 0 rather than the rounding error of a sum.
-    return Difference(*(round(float(number), 12) for number in (value, low, high)), n)
+    value, low, high = (round(float(number), 12) for number in (value, low, high))
+    return Difference(value, low, high, n)
 
 
 def _residuals(seen: Seen, bins: int, strategy: str) -> tuple[np.ndarray, np.ndarray]:

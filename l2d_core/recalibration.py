@@ -7,6 +7,7 @@ estimates. So softmax odds above 1 are not cut off before they are corrected.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -96,10 +97,11 @@ def _temperature(estimate: Estimate, scores: Scores, asked: np.ndarray) -> Recal
         return -float(np.where(right, np.log(p), np.log1p(-p)).mean())
 
     # Odds that pass 1 make the loss jump, so that it has several minima: look all over, then near the best.
-    tried = np.linspace(*np.log(TEMPERATURES), NUM_TRIED)
+    tried = np.log(np.geomspace(*TEMPERATURES, num=NUM_TRIED))
     best = int(np.argmin([loss(log_t) for log_t in tried]))
     around = tried[max(best - 1, 0)], tried[min(best + 1, NUM_TRIED - 1)]
-    temperature = float(np.exp(optimize.minimize_scalar(loss, bounds=around, method="bounded").x))
+    found: Any = optimize.minimize_scalar(loss, bounds=around, method="bounded")
+    temperature = float(np.exp(found.x))
     return Recalibration(
         "temperature", {"temperature": temperature}, lambda logits, count: estimate(logits / temperature, count)
     )
