@@ -3,7 +3,7 @@
 import streamlit as st
 
 import cached
-from components import style
+from components import share, style
 
 st.set_page_config(
     page_title="Learning to defer",
@@ -16,12 +16,17 @@ style.apply()
 page = st.navigation(
     [
         st.Page("app_pages/home.py", title="Home", icon=":material/home:", default=True),
+        st.Page("app_pages/learn.py", title="Learn", icon=":material/school:", url_path="learn"),
         st.Page("app_pages/live_lab.py", title="Live lab", icon=":material/science:", url_path="lab"),
         st.Page("app_pages/skin_lesions.py", title="Skin lesions", icon=":material/dermatology:", url_path="lesions"),
         st.Page("app_pages/train.py", title="Train", icon=":material/model_training:", url_path="train"),
+        st.Page("app_pages/compare.py", title="Compare", icon=":material/compare_arrows:", url_path="compare"),
     ],
     position="top",
 )
 cached.workers().start(1)
+share.arrive()
 page.run()
+share.note_junk(page.url_path)
+share.draw(page.url_path)
 cached.warm_up()

@@ -11,8 +11,11 @@ from fits import FitBoard
 from lab_workers import Workers
 
 if TYPE_CHECKING:
+    from compare_board import Comparison
+    from compare_index import RunIndex
     from jobs import JobBoard
     from l2d_core.lesions import Judge, LesionSystem
+    from l2d_core.systems import System
 
 FITS_KEPT = 24
 
@@ -70,6 +73,34 @@ def lesion_judge(kind: str, accuracy: tuple[float, ...], wrong: str) -> "Judge":
     if kind == "sliders":
         return lesions.refit(system, per_class(accuracy, wrong=wrong))
     return lesions.learned_judge(system) if kind == "mixer" else lesions.trained_judge(system)
+
+
+@st.cache_resource
+def run_index() -> "RunIndex":
+    """The table of all runs that are shipped or on this server."""
+    from compare_index import RunIndex
+
+    return RunIndex()
+
+
+def compare_system(row: dict) -> "System":
+    """The system of a row of that table. ValueError where it cannot be read."""
+    return _compare_system(row["key"], row["changed"], row)
+
+
+@st.cache_resource(max_entries=24, show_spinner=False)
+def _compare_system(key: str, changed: float, _row: dict) -> "System":  # noqa: ARG001 (what it is kept by)
+    import compare_runs
+
+    return compare_runs.load_system(_row)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def comparison(version: tuple, _rows: "list[dict]") -> "Comparison":  # noqa: ARG001 (what it is kept by)
+    """The systems of these rows, on the same test cases, for all sessions. ValueError where they cannot be compared."""
+    from compare_board import Comparison
+
+    return Comparison([compare_system(row) for row in _rows])
 
 
 @st.cache_resource

@@ -1,10 +1,16 @@
-"""Folders of images on the server, below one root only: chosen from a list, never typed."""
+"""Folders of images on the server, below one root only: chosen from a list, never typed; and the tables beside them."""
 
 import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from l2d_core.datasets.ham10000_files import TABLE_SUFFIXES
+from l2d_core.datasets.ham10000_metadata import find_layout
+from l2d_core.datasets.ham10000_table import MAX_BYTES, read_head
 from l2d_core.images import MAX_FILE_BYTES
+from l2d_core.lesions import NEEDED
+from lesion_session import Patients, key_of
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff")
 MAX_DEPTH = 4
@@ -49,6 +55,40 @@ def list_images(top: Path, folder: str) -> list[Path]:
     real = top.resolve()
     paths = (path for path in sorted((top / folder).iterdir()) if path.name.lower().endswith(ENDINGS))
     return [path for path in paths if path.is_file() and path.resolve().is_relative_to(real)]
+
+
+def find_patients(top: Path, folder: str, images: Sequence[Path]) -> Patients | None:
+    """What a table says of age, sex and site that lies with the images, or in the folder above, below `top`.
+
+    Told by its columns, whatever its name. Of several the one that lists most of the images; None where none does.
+    """
+    keys = {key_of(path.name) for path in images}
+    best, most = None, 0
+    for path in _tables(top, folder):
+        try:
+            found = Patients.read(path.read_bytes(), path.relative_to(top).as_posix())
+        except (ValueError, OSError):
+            continue  # a file of its own kind, which nobody asked to be read
+        count = len(keys & found.rows.keys())
+        if count > most:
+            best, most = found, count
+    return best
+
+
+def _tables(top: Path, folder: str) -> Iterator[Path]:
+    real, inner = top.resolve(), top / folder
+    for place in [inner] if inner == top else [inner, inner.parent]:
+        for path in sorted(place.iterdir()):
+            is_inside = path.suffix.lower() in TABLE_SUFFIXES and path.resolve().is_relative_to(real)
+            if is_inside and path.is_file() and path.stat().st_size <= MAX_BYTES and _has_patients(path):
+                yield path
+
+
+def _has_patients(path: Path) -> bool:
+    try:
+        return any(column in find_layout(read_head(path), path.name).places for column in NEEDED)
+    except (ValueError, OSError):
+        return False
 
 
 def read_file(path: Path) -> bytes:

@@ -1,6 +1,7 @@
 """What one session knows of its pictures: small views and numbers, never the files themselves."""
 
 import io
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,10 @@ from l2d_core.lesions import NEEDED, LesionSystem, Seen, ask_expert, look_at
 from lesion_intake import Intake, Source
 
 MAX_ENTRIES = 5_000
+# As many as 5,000 photographs of 1,000 x 800; a file of a kilobyte may have 25 million, and take a second.
+MAX_SESSION_PIXELS = 4_000_000_000
+# In one turn, so that nobody has to wait long for theirs: of files, doubles and broken ones too, and of pixels.
+MAX_TURN_FILES, MAX_TURN_PIXELS = 64, 50_000_000
 UNLIKE = f"not like the training images: farther from the nearest one than {FAR:.0%} of the test images".replace(
     "%", " %"
 )
@@ -67,6 +72,14 @@ class Patients:
         records = table[["image_id", *NEEDED, "notes"]].to_dict("records")
         return cls(name, {match_key(row["image_id"]): {str(k): str(v) for k, v in row.items()} for row in records})
 
+    def joined(self, other: "Patients | None") -> "Patients":
+        """These, and of other tables the images that this one does not list."""
+        if other is None:
+            return self
+        if self.name in other.name.split(", "):
+            return other
+        return Patients(f"{self.name}, {other.name}", {**other.rows, **self.rows})
+
     def of(self, name: str) -> Mapping[str, str] | None:
         """The row of an image by its file's name, never by its position; None where there is none."""
         return self.rows.get(key_of(name))
@@ -77,8 +90,9 @@ class LesionSession:
     """Changed by its own session alone. entries in the order of upload; cases by digest, each scored once.
 
     taken: the keys of all files that came in; in_widget: of those that the upload field held last; uploads: by
-    which Streamlit knows all uploads; left_out: pictures
-    beyond MAX_ENTRIES; generation: grows with each "clear".
+    which Streamlit knows all uploads; uploaded: the table that was uploaded, beside: those that lie beside images
+    of the server; pixels: of all pictures that were opened; left_out: pictures beyond MAX_ENTRIES or
+    MAX_SESSION_PIXELS; generation: grows with each "clear".
     """
 
     generation: int = 0
@@ -88,8 +102,15 @@ class LesionSession:
     taken: set[str] = field(default_factory=set)
     in_widget: set[str] = field(default_factory=set)
     uploads: set[str] = field(default_factory=set)
-    patients: Patients | None = None
+    uploaded: Patients | None = None
+    beside: Patients | None = None
+    pixels: int = 0
     left_out: int = 0
+
+    @property
+    def patients(self) -> Patients | None:
+        """The table that counts: the uploaded one, before what lies beside images of the server."""
+        return self.uploaded or self.beside
 
     def add(self, source: Source) -> None:
         """Let a file wait to be scored, once."""
@@ -120,22 +141,28 @@ def key_of(name: str) -> str:
 
 
 def score_batch(session: LesionSession, system: LesionSystem) -> None:
-    """Open and score the next pictures that wait, at most 16 that are new."""
+    """Open and score the next pictures that wait, at most 16 that are new; fewer where they are large."""
     entries: list[Entry] = []
     fresh: dict[str, _Opened] = {}
+    last = session.pixels + MAX_TURN_PIXELS
     with _TURN:
-        while len(fresh) < BATCH_SIZE and (taken := session.intake.take()) is not None:
+        while len(fresh) < BATCH_SIZE and len(entries) < MAX_TURN_FILES and session.pixels < last:
+            taken = session.intake.take()
+            if taken is None:
+                break
             source, picture = taken
             entries.append(_entry(source, picture))
-            if isinstance(picture, OpenedImage) and picture.digest not in session.cases:
-                fresh.setdefault(picture.digest, _prepare(picture, system))
+            if isinstance(picture, OpenedImage):
+                session.pixels += math.prod(picture.original_size)
+                if picture.digest not in session.cases and picture.digest not in fresh:
+                    fresh[picture.digest] = _prepare(picture, system)
             del picture  # before the next one is opened
         cases = _score(list(fresh.values()), system)
     session.cases.update(zip(fresh, cases, strict=True))
     room = MAX_ENTRIES - len(session.entries)
     session.entries.extend(entries[:room])
     session.left_out += len(entries[room:])
-    if session.left_out:
+    if session.left_out or session.pixels > MAX_SESSION_PIXELS:
         session.left_out += len(session.intake)
         session.intake = Intake()
 

@@ -4,10 +4,20 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
-from l2d_core.config import PAPER_EXPERT, RunConfig
-from l2d_core.datasets import LAB_DATASETS, LabDataset, cifar10, ham10000, ham10000_files, human_answers
+from l2d_core.config import PAPER_EXPERT, ExpertConfig, RunConfig
+from l2d_core.datasets import (
+    LAB_DATASETS,
+    LabDataset,
+    cifar10,
+    galaxy_zoo,
+    ham10000,
+    ham10000_files,
+    hate_speech,
+    human_answers,
+)
 from l2d_core.environment import has_fast_bfloat16
 from l2d_core.expert_answers import ANSWERS
 from l2d_core.json_fields import Option
@@ -20,12 +30,13 @@ PROGRAM = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class NetworkChoice:
-    """A network with its options. rgb_only: it takes images of three channels alone."""
+    """A network with its options. rgb_only: it takes images of three channels; of_words: word vectors."""
 
     title: str
     model: str
     options: Mapping[str, Option]
     rgb_only: bool = False
+    of_words: bool = False
 
 
 NETWORKS = {
@@ -44,6 +55,8 @@ NETWORKS = {
         {"pretrained": True},
         rgb_only=True,
     ),
+    "resnet50": NetworkChoice("ResNet50, 24 M weights", "resnet50", {"pretrained": True}, rgb_only=True),
+    "text_cnn": NetworkChoice("CNN on word vectors (Kim 2014), 0.1 M weights", "text_cnn", {}, of_words=True),
 }
 
 
@@ -51,14 +64,15 @@ NETWORKS = {
 class TrainDataset:
     """A data set of `DATASETS`, as the page needs to know it.
 
-    lab: the same data in the live lab, with title and class names. image_shape (C, H, W) and sizes (training,
-    validation, test; about, where the split is by group) are for the estimate; bytes_a_number is of the inputs.
+    lab: the same data in the live lab, with title and class names. image_shape (C, H, W), or (D, T) of T word vectors,
+    and sizes (training, validation, test; about, where the split is by group) are for the estimate; bytes_a_number is
+    of the inputs.
     missing: (data_root) -> how to get the data, "" where they are there. starts: words -> settings to start from,
     the sensible ones first. people: who can be a human expert -> in words. trained: folder of a trained expert.
     """
 
     lab: LabDataset
-    image_shape: tuple[int, int, int]
+    image_shape: tuple[int, ...]
     sizes: tuple[int, int, int]
     bytes_a_number: int
     missing: Callable[[Path], str]
@@ -73,8 +87,11 @@ class TrainDataset:
 
     @property
     def networks(self) -> list[str]:
-        """Names in NETWORKS that take these images."""
-        return [name for name, choice in NETWORKS.items() if self.image_shape[0] == 3 or not choice.rgb_only]
+        """Names in NETWORKS that take these inputs."""
+        of_words, is_rgb = len(self.image_shape) == 2, self.image_shape[0] == 3
+        return [
+            name for name, choice in NETWORKS.items() if choice.of_words == of_words and (is_rgb or not choice.rgb_only)
+        ]
 
 
 def network_of(config: RunConfig) -> str | None:
@@ -90,6 +107,16 @@ def _missing_cifar10(data_root: Path) -> str:
 def _missing_ham10000(data_root: Path) -> str:
     folder = ham10000_files.find_folder(data_root)
     return "" if folder is not None and ham10000_files.find_files(folder).images else ham10000.HOW_TO_GET
+
+
+def _missing_galaxies(data_root: Path) -> str:
+    return "" if galaxy_zoo.find_layout(data_root) is not None else galaxy_zoo.HOW_TO_GET
+
+
+def _missing_tweets(data_root: Path) -> str:
+    if find_spec("gensim") is None:
+        return "Word vectors need the package gensim: pip install -e '.[text]'"
+    return "" if (data_root / hate_speech.FILE).is_file() else hate_speech.HOW_TO_GET
 
 
 def _digits(epochs: int, network: str) -> RunConfig:
@@ -133,6 +160,24 @@ _PRECISION = "bfloat16" if has_fast_bfloat16() else "float32"
 _cifar10 = replace(SHIPPED["cifar10"]["cifar10-one_vs_all"], precision=_PRECISION)
 _ham10000 = replace(SHIPPED["ham10000"]["ham10000-one_vs_all"], precision=_PRECISION)
 
+ONE_VOTER = "one_voter"
+_BY_VOTES = ExpertConfig("human", name=ONE_VOTER)
+_tweets = RunConfig(
+    dataset="hate_speech",
+    model="text_cnn",
+    expert=_BY_VOTES,
+    epochs=5,
+    batch_size=128,
+    optimizer="adamw",
+    learning_rate=1e-3,
+    weight_decay=0.01,
+    augment="none",
+    precision="float32",
+)
+_galaxies = replace(
+    _ham10000, dataset="galaxy_zoo", expert=_BY_VOTES, batch_size=32, augment="crop_flip", class_weights="none"
+)
+
 DATASETS: dict[str, TrainDataset] = {
     "digits": TrainDataset(
         LAB_DATASETS["digits"],
@@ -175,6 +220,35 @@ DATASETS: dict[str, TrainDataset] = {
         },
         {},
         trained="pretrained/ham10000/expert",
+    ),
+    "hate_speech": TrainDataset(
+        LAB_DATASETS["hate_speech"],
+        (100, 40),
+        (14_884, 4_950, 4_949),
+        4,
+        _missing_tweets,
+        {
+            "Sensible: a minute an epoch at most": _tweets,
+            "The paper's": _paper(_tweets, optimizer="adamw", learning_rate=1e-3, warmup_epochs=5),
+        },
+        {ONE_VOTER: hate_speech.TITLE},
+    ),
+    "galaxy_zoo": TrainDataset(
+        LAB_DATASETS["galaxy_zoo"],
+        (3, 112, 112),
+        (6_000, 2_000, 2_000),
+        2,
+        _missing_galaxies,
+        {
+            "Sensible: for two cores": _galaxies,
+            "The paper's, at half its pixels: for a GPU": _paper(
+                _with_network(_galaxies, "resnet50"),
+                optimizer="adamw",
+                learning_rate=1e-3,
+                warmup_epochs=5,
+            ),
+        },
+        {ONE_VOTER: galaxy_zoo.TITLE},
     ),
 }
 

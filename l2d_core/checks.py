@@ -1,8 +1,25 @@
 """Checks at the door: each names the argument, the rule and the first offender."""
 
+import reprlib
 from collections.abc import Collection
 
 import numpy as np
+
+_BRIEF = reprlib.Repr()
+_BRIEF.maxstring = _BRIEF.maxother = _BRIEF.maxlong = 80
+_BRIEF.maxlevel, _BRIEF.maxlist, _BRIEF.maxtuple, _BRIEF.maxdict = 3, 8, 8, 8
+_SHOWN = 10  # names in a list
+
+
+def brief(value: object) -> str:
+    """A value as messages quote it: its repr, of which only the beginning and the end are left where it is long."""
+    return _BRIEF.repr(value)
+
+
+def list_names(names: Collection[str]) -> str:
+    """Names from outside as messages list them: the first ten, and how many more there are."""
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return ", ".join(brief(name) for name in list(names)[:_SHOWN]) + more
 
 
 def require_shape(name: str, array: np.ndarray, expected: tuple[int | None, ...]) -> None:
@@ -32,13 +49,13 @@ def require_finite(name: str, array: np.ndarray, ids: Collection | None = None) 
 def require_known(name: str, value: str, known: Collection[str]) -> None:
     """Raise ValueError unless `value` is one of `known`, which the message lists."""
     if value not in known:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}; got {value!r}")
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}; got {brief(value)}")
 
 
 def _first(array: np.ndarray, bad: np.ndarray | np.bool_, ids: Collection | None) -> str:
     """The first bad value, and the row that it stands in where there are rows."""
     if array.ndim == 0:
-        return repr(array.item())
+        return brief(array.item())
     where = tuple(int(axis[0]) for axis in np.nonzero(bad))
     name_of_row = "" if ids is None else f" ({list(ids)[where[0]]})"
-    return f"{array[where].item()!r} at row {where[0]}{name_of_row}"
+    return f"{brief(array[where].tolist())} at row {where[0]}{name_of_row}"

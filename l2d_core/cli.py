@@ -159,20 +159,57 @@ def import_predictions(
     print(f"{out}: {len(made):,} cases, {made.num_classes} classes, {made.num_experts} experts")
 
 
+Result = Literal[
+    "all", "figure1", "figure2", "table1", "classifier_ece", "k", "coverage", "ham10000", "budgets", "temperature"
+]
+
+
 @app.command(name="reproduce")
 def reproduce_result(
-    name: Annotated[Literal["ham10000"], tyro.conf.Positional], /, *, seeds: int = 6, out: Path | None = None
+    name: Annotated[Result, tyro.conf.Positional],
+    /,
+    *,
+    seeds: int = 6,
+    scale: Literal["quick", "cpu", "paper"] = "quick",
+    out: Path | None = None,
+    epochs: int | None = None,
+    reference: bool = False,
+    data_root: Path = DATA_ROOT,
+    device: str = "auto",
+    scheduler: str | None = None,
+    workers: int | None = None,
+    threads: int | None = None,
 ) -> None:
-    """Reproduce a result of the paper from what is shipped, our numbers beside the paper's.
+    """Reproduce a result of the paper, our numbers beside the paper's, or all of them.
 
     Args:
-        name: ham10000, the risk of asking the expert.
+        name: A figure or table; k and coverage, accuracy against the classes the expert knows, and against coverage;
+            ham10000, the risk of asking; budgets, error against how many may be deferred; temperature of the rejector.
         seeds: How many.
-        out: A folder for the tables as CSV and this page as Markdown.
+        scale: quick, heads on shipped features, in seconds; cpu, whole small networks, some minutes each; paper, wide
+            residual networks with the paper's settings, for a GPU. The last two need --out, and go on where they were.
+        out: A folder for the tables as CSV, a manifest and a page as Markdown, and the runs of whole networks.
+        epochs: Of whole networks, in place of the scale's.
+        reference: As the paper's authors ran it, where their code differs from what the paper says.
+        data_root: The folder of the data sets, for whole networks.
+        device: auto, cpu, cuda, mps, ..., for whole networks.
+        scheduler: Of a Dask cluster, as tcp://HOST:8786; without one, worker processes on this machine.
+        workers: How many processes on this machine.
+        threads: Of torch in each training.
     """
-    from l2d_core.reproduce import as_markdown, reproduce
+    from l2d_core.reproduce import as_markdown, reproduce, reproduce_all
+    from l2d_core.reproductions.request import Request
+    from l2d_core.sweep_table import tell
 
-    print(as_markdown(reproduce(name, range(seeds), out)))
+    where = {"device": device, "scheduler": scheduler, "workers": workers, "threads": threads}
+    where["on_change"] = tell(sys.stdout)
+    made = {"epochs": epochs, "reference": reference, "folder": out, "data_root": data_root, "where": where}
+    request = Request(tuple(range(seeds)), scale, **made)
+    if name != "all":
+        print(as_markdown(reproduce(name, request, out)))
+        return
+    for _, result in reproduce_all(request, out):
+        print(as_markdown(result), flush=True)
 
 
 @app.command(name="doctor")

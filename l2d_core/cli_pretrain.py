@@ -23,24 +23,31 @@ pretrain = SubcommandApp()
 def pretrain_features(
     *,
     data_root: Path,
-    dataset: Literal["cifar10", "ham10000", "all"] = "all",
+    dataset: Literal["cifar10", "ham10000", "galaxy_zoo", "hate_speech", "all"] = "all",
     out: Path = Path("pretrained/features"),
     weights: Path | None = None,
 ) -> None:
-    """Make feature banks: images through a frozen network, onto 128 principal components.
+    """Make feature banks: images or tweets through a frozen network, onto principal components.
 
     Args:
-        data_root: The folder that holds cifar10/ and ham10000/.
+        data_root: The folder that holds cifar10/, ham10000/, galaxy_zoo/ and hate_speech/, or that of the one wanted.
         dataset: Which bank to make.
         out: The folder to write the .npz files to.
-        weights: A .safetensors file with timm's weights, where neither their package nor the hub is at hand.
+        weights: A .safetensors file with timm's weights, where neither their package nor the hub is at hand; for
+            hate_speech, a folder with the sentence encoder's.
     """
+    from l2d_core.features import BANKS
     from l2d_core.models.backbones import efficientnet_lite0
-    from l2d_core.pretrain import RECIPES, make_bank
+    from l2d_core.pretrain import make_bank
+    from l2d_core.text_bank import make_text_bank
 
-    network = efficientnet_lite0(weights)
-    for name in RECIPES if dataset == "all" else [dataset]:
-        bank = make_bank(name, data_root, network=network, on_progress=_progress_line(name))
+    for name in BANKS if dataset == "all" else [dataset]:
+        if name == "hate_speech":
+            own = weights if dataset == name else None
+            bank = make_text_bank(data_root, weights=own, on_progress=_progress_line(name, "tweets"))
+        else:
+            network = efficientnet_lite0(weights)
+            bank = make_bank(name, data_root, network=network, on_progress=_progress_line(name))
         path = out / f"{name}.npz"
         bank.save(path)
         print(f"{path}: {bank.features.shape[0]:,} x {bank.features.shape[1]}, {path.stat().st_size:,} bytes")
@@ -152,13 +159,13 @@ def train_with_progress(config: RunConfig, data_root: Path, device: str, out: Pa
     return run
 
 
-def _progress_line(name: str):
+def _progress_line(name: str, what: str = "images"):
     """A function of (done, total) that keeps one line up to date with the speed, and ends it when all is done."""
     start = time.monotonic()
 
     def show(done: int, total: int) -> None:
         speed = done / max(time.monotonic() - start, 1e-9)
         end = "\n" if done == total else ""
-        print(f"\r{name}: {done:,} of {total:,} images, {speed:.0f} images/s", end=end, flush=True)
+        print(f"\r{name}: {done:,} of {total:,} {what}, {speed:.0f} {what}/s", end=end, flush=True)
 
     return show

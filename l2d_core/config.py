@@ -5,12 +5,11 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from pathlib import Path
 
 import numpy as np
 
-from l2d_core.checks import require_known, require_range
-from l2d_core.json_fields import Option, read_fields
+from l2d_core.checks import brief, require_known, require_range
+from l2d_core.json_fields import Option, parse_json, read_fields, read_text_file
 
 LEARNING_RATES = {"linear": 0.1, "mlp": 0.003}
 HEADS = tuple(LEARNING_RATES)
@@ -67,6 +66,7 @@ _CHOICES = {
 }
 # A batch of one case has no variance, and batch norm divides by it.
 _LEAST = {"split_seed": 0, "epochs": 1, "batch_size": 2, "warmup_epochs": 0, "seed": 0}
+MOST = 10**9  # epochs, and cases in a batch; more is a slip, and no number of the arithmetic of tensors
 # The settings of each kind of expert; those of other kinds have to be left as they are.
 EXPERT_KINDS = {
     "per_class": ("accuracy", "wrong"),
@@ -144,6 +144,8 @@ class RunConfig:
     precision: "bfloat16" (autocast; losses and logits in float32 all the same) or "float32".
     patience: stop after so many epochs without a lower validation loss; None: never.
     redraw_answers: the expert answers anew in each epoch; if not, answers are drawn once.
+    random_labels: labels of training and validation cases are drawn uniformly over the classes, once, and the expert
+        answers by these: the paper's "random data". Test labels stay the true ones.
     reference: as the paper's authors ran it: losses divided by ln 2, answers drawn anew in each batch and at each
         evaluation, and batch statistics, not running ones, at evaluation.
     ValueError names the setting that is wrong, and what it may be.
@@ -172,6 +174,7 @@ class RunConfig:
     compile: bool = False
     patience: int | None = 20
     redraw_answers: bool = False
+    random_labels: bool = False
     reference: bool = False
     seed: int = 0
 
@@ -183,6 +186,9 @@ class RunConfig:
         for name, least in _LEAST.items():
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
+        for name in ("epochs", "batch_size"):
+            if getattr(self, name) > MOST:
+                raise ValueError(f"{name} must be at most {MOST:,}, got {brief(getattr(self, name))}")
         if self.patience is not None and self.patience < 1:
             raise ValueError(f"patience must be at least 1, or None to never stop early, got {self.patience}")
         if not 0 < self.learning_rate < math.inf:
@@ -202,6 +208,8 @@ class RunConfig:
             raise ValueError(
                 f"redraw_answers and reference need a simulated expert, got one of kind {self.expert.kind!r}"
             )
+        if self.random_labels and not self.expert.is_simulated:
+            raise ValueError(f"random_labels need a simulated expert, got one of kind {self.expert.kind!r}")
 
     @property
     def redraws(self) -> bool:
@@ -218,14 +226,11 @@ class RunConfig:
 
         ValueError on what is no JSON object, on another version, on unknown fields and on bad values.
         """
-        try:
-            values = json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as problem:
-            raise ValueError(f"the config is no JSON: {problem}") from problem
+        values = parse_json(text, "the config")
         version = values.pop("version", CONFIG_VERSION) if isinstance(values, dict) else CONFIG_VERSION
         if version != CONFIG_VERSION:
             raise ValueError(
-                f"the config has version {version!r}, and this program reads version {CONFIG_VERSION}: "
+                f"the config has version {brief(version)}, and this program reads version {CONFIG_VERSION}: "
                 "use the program that wrote it, or write its settings anew"
             )
         return cls(**read_fields("config", values, cls))
@@ -234,6 +239,6 @@ class RunConfig:
     def load(cls, path: str | os.PathLike) -> "RunConfig":
         """The config in a JSON file; ValueError names the file and what is wrong in it."""
         try:
-            return cls.from_json(Path(path).read_text(encoding="utf-8"))
+            return cls.from_json(read_text_file(path, "the config"))
         except ValueError as problem:
             raise ValueError(f"{os.fspath(path)}: {problem}") from problem

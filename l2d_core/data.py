@@ -4,17 +4,16 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from io import IOBase
-from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from l2d_core.checks import require_finite, require_range, require_shape
+from l2d_core.array_files import load_arrays, save_arrays
+from l2d_core.checks import brief, require_finite, require_range, require_shape
 
 SCORES_VERSION = 1
 MAX_SCORES_BYTES = 2 * 1024**3
-
 Texts = Sequence[str] | np.ndarray
 
 
@@ -161,63 +160,43 @@ class Scores:
 
     @classmethod
     def load(cls, source: str | os.PathLike | IOBase) -> "Scores":
-        """Read what `save` wrote. ValueError says what is missing or wrong; pickled objects are refused."""
+        """Read what `save` wrote. ValueError names the file and what is wrong with it; pickled objects are refused."""
         arrays = load_arrays(source, MAX_SCORES_BYTES)
+        if not isinstance(source, str | os.PathLike):
+            return cls._of(arrays)
+        try:
+            return cls._of(arrays)
+        except ValueError as problem:
+            raise ValueError(f"{os.fspath(source)}: {problem}") from problem
+
+    @classmethod
+    def _of(cls, arrays: Mapping[str, np.ndarray]) -> "Scores":
         wanted = [field.name for field in fields(cls)]
         missing = [name for name in ["format_version", *wanted] if name not in arrays]
         if missing:
             raise ValueError(f"the scores file lacks {', '.join(missing)}; it holds {', '.join(arrays) or 'nothing'}")
         version = arrays["format_version"]
         if version.shape != () or version != SCORES_VERSION:
-            raise ValueError(f"the scores file has format {version!s}; this version reads {SCORES_VERSION}")
+            got = brief(version.tolist())
+            raise ValueError(f"the scores file has format {got}; this version reads {SCORES_VERSION}")
         for name in ("class_names", "expert_names"):
             require_shape(name, arrays[name], (None,))
+        require_shape("surrogate", arrays["surrogate"], ())
+        texts = {name: _as_texts(name, arrays[name]) for name in ("ids", "class_names", "expert_names", "surrogate")}
         return cls(
-            **{name: arrays[name] for name in ("logits", "labels", "answers", "ids")},
-            class_names=tuple(arrays["class_names"].astype(str).tolist()),
-            expert_names=tuple(arrays["expert_names"].astype(str).tolist()),
-            surrogate=str(arrays["surrogate"]),
+            **{name: arrays[name] for name in ("logits", "labels", "answers")},
+            ids=texts["ids"],
+            class_names=tuple(texts["class_names"].tolist()),
+            expert_names=tuple(texts["expert_names"].tolist()),
+            surrogate=str(texts["surrogate"]),
         )
 
 
-def save_arrays(path: str | os.PathLike, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write an .npz of plain arrays; the same arrays give the same bytes. The file appears whole or not at all."""
-    path = Path(path)
-    temporary = path.with_name(path.name + ".part")
-    with temporary.open("wb") as file:
-        np.savez_compressed(file, **_without_objects(arrays))  # pyright: ignore[reportArgumentType]
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-
-
-def _without_objects(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    for name, array in arrays.items():
-        if array.dtype.hasobject:
-            raise ValueError(f"{name} must be a plain array, got {array.dtype}: it could only be stored as a pickle")
-    return dict(arrays)
-
-
-def load_arrays(source: str | os.PathLike | IOBase, max_bytes: int) -> dict[str, np.ndarray]:
-    """The arrays of an .npz file, by name. No pickle; ValueError names the file where it is not such a file.
-
-    max_bytes bounds the unpacked size, read from the archive's own index before anything is unpacked.
-    """
-    name = getattr(source, "name", source) if not isinstance(source, str | os.PathLike) else source
-    try:
-        with np.load(source, allow_pickle=False) as archive:
-            unpacked = sum(member.file_size for member in archive.zip.infolist())
-            if unpacked > max_bytes:
-                raise ValueError(f"it unpacks to {unpacked:,} bytes, more than the {max_bytes:,} allowed")
-            arrays = {key: archive[key] for key in archive.files}
-            strangers = [key for key, value in arrays.items() if not isinstance(value, np.ndarray)]
-            if strangers:
-                raise ValueError(f"its member {strangers[0]} is not an array")
-            return arrays
-    except FileNotFoundError:
-        raise
-    except Exception as problem:
-        raise ValueError(f"{name} is not a readable .npz file of plain arrays: {problem}") from problem
+def _as_texts(name: str, array: np.ndarray) -> np.ndarray:
+    """Texts as they are, and whole numbers as text: another program's ids may be numbers."""
+    if array.dtype.kind not in "Uiu":
+        raise ValueError(f"{name} must be text, got {array.dtype}")
+    return array.astype(str)
 
 
 def split_by_group(

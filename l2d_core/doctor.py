@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from l2d_core.datasets import cifar10, ham10000_files, human_answers
+from l2d_core.datasets import cifar10, galaxy_zoo, ham10000_files, hate_speech, human_answers
 from l2d_core.environment import PACKAGES, describe_environment, package_version
 from l2d_core.models import make_model
 from l2d_core.prediction import autocast
@@ -89,6 +89,15 @@ def _find_ham10000(data_root: Path) -> str:
     return f"{folder}: {len(files.images):,} of 10,015 images; python -m l2d_core data ham10000 {data_root} tells more"
 
 
+def _find_hate_speech(data_root: Path) -> str:
+    return _describe_files(data_root, hate_speech.FILE)
+
+
+def _find_galaxy_zoo(data_root: Path) -> str:
+    found = galaxy_zoo.find_layout(data_root)
+    return f"no votes in {data_root / 'galaxy_zoo'}" if found is None else str(found[1])
+
+
 def _describe_files(data_root: Path, name: str) -> str:
     return f"{data_root / name}" if (data_root / name).is_file() else f"no {data_root / name}"
 
@@ -108,4 +117,6 @@ DATA_SETS: dict[str, Callable[[Path], str]] = {
     "CIFAR-10N": _find_cifar10n,
     "CIFAR-10H": _find_cifar10h,
     "HAM10000": _find_ham10000,
+    "HateSpeech": _find_hate_speech,
+    "Galaxy Zoo": _find_galaxy_zoo,
 }

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from l2d_core.array_files import load_arrays, save_arrays
 from l2d_core.checks import require_known, require_range, require_shape
-from l2d_core.data import DeferralData, Splits, load_arrays, save_arrays
+from l2d_core.data import DeferralData, Splits
 
 ANSWERS = "answers.npz"
 ANSWERS_VERSION = 1
@@ -62,6 +63,7 @@ class StoredAnswers:
             raise ValueError(f"{os.fspath(path)} has format {version!s}; this version reads {ANSWERS_VERSION}")
         texts = {name: arrays[name].astype(str) for name in ("ids", "parts")}
         try:
+            require_shape("answers", arrays["answers"], (None,))
             class_names = tuple(np.atleast_1d(arrays["class_names"].astype(str)).tolist())
             return cls(arrays["answers"], **texts, class_names=class_names, name=str(arrays["name"]))
         except ValueError as problem:

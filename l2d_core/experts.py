@@ -118,7 +118,8 @@ class ExpertPreset:
     """An expert to start from: an accuracy a class, and what it says where it does not know.
 
     accuracy: (class_names, k) -> (K,) float64, for `per_class` with this `wrong`; k in 0..K counts only where
-    takes_k. only_for: the class names that it is about, in any order; empty for any.
+    takes_k. only_for: the class names that it is about, in any order; empty for any. look_at: the point that it makes,
+    and where on the live lab's page one sees it.
     """
 
     title: str
@@ -126,6 +127,7 @@ class ExpertPreset:
     takes_k: bool = False
     only_for: frozenset[str] = frozenset()
     wrong: str = "others"
+    look_at: str = ""
 
     def fits(self, class_names: Collection[str]) -> bool:
         """Whether it can be offered for classes of these names."""
@@ -177,15 +179,62 @@ def _always_right(names: Sequence[str], _k: int) -> Tensor:
     return _first(len(names), len(names), 1.0, 1.0)
 
 
+def _moles(names: Sequence[str], _k: int) -> Tensor:
+    return torch.tensor([{"nv": 0.98, "mel": 0.02}.get(name, 0.5) for name in names], dtype=torch.float64)
+
+
+def _specialist(names: Sequence[str], _k: int) -> Tensor:
+    return _first(1, len(names), 1.0, 0.0)
+
+
 PRESETS: dict[str, ExpertPreset] = {
-    "half": ExpertPreset("75 % right on the first half of the classes, 20 % on the rest", _half),
-    "useful": ExpertPreset("Right on the first 7 in 10 classes, guesses the rest", _useful),
-    "random": ExpertPreset("Guesses every class", _random),
-    "first_k": ExpertPreset("70 % right on the first k classes, guesses the rest", _first_k, takes_k=True),
-    "dermatologist": ExpertPreset(
-        "A dermatologist like the paper's expert", _dermatologist, only_for=frozenset(DERMATOLOGIST_RECALL)
+    "half": ExpertPreset(
+        "75 % right on the first half of the classes, 20 % on the rest",
+        _half,
+        look_at="The paper's first expert. Look at the marked zone of the softmax odds: how many cases are in it, and "
+        "in what share of them is the expert right?",
     ),
-    "always_right": ExpertPreset("Always right", _always_right),
+    "useful": ExpertPreset(
+        "Right on the first 7 in 10 classes, guesses the rest",
+        _useful,
+        look_at="An expert worth asking. Look at the proxy: it says P/(1 + P), so its marks lie above the diagonal.",
+    ),
+    "random": ExpertPreset(
+        "Guesses every class",
+        _random,
+        look_at="An expert who knows nothing. Look at the systems' accuracy: is it below the machine alone?",
+    ),
+    "first_k": ExpertPreset(
+        "70 % right on the first k classes, guesses the rest",
+        _first_k,
+        takes_k=True,
+        look_at="Move k. Look at the coverage: the more the expert knows, the more is handed over.",
+    ),
+    "dermatologist": ExpertPreset(
+        "A dermatologist like the paper's expert",
+        _dermatologist,
+        only_for=frozenset(DERMATOLOGIST_RECALL),
+        look_at="Recall by class of the paper's expert network. Look at the risk histograms: which estimator promises "
+        "a risk near 0, and what is true?",
+    ),
+    "moles": ExpertPreset(
+        "Good on moles, blind to melanoma",
+        _moles,
+        only_for=frozenset(DERMATOLOGIST_RECALL),
+        look_at="Most lesions are moles, so the expert is mostly right, and most dangerously wrong. Look at the lowest "
+        "estimates: does any system know the cases to keep?",
+    ),
+    "specialist": ExpertPreset(
+        "Knows one class, and nothing else",
+        _specialist,
+        look_at="All or nothing. Look at one-vs-all's reliability diagram: are there estimates near 0 and near 1, and "
+        "few in between?",
+    ),
+    "always_right": ExpertPreset(
+        "Always right",
+        _always_right,
+        look_at="Nothing is left to the machine. Look at the softmax odds: how far above 1 can an estimate of 1 be?",
+    ),
 }
 
 

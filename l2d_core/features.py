@@ -1,4 +1,4 @@
-"""A feature bank: what a frozen network sees in each image of a data set, small enough to ship."""
+"""A feature bank: what a frozen network makes of each case of a data set, small enough to ship."""
 
 import os
 from dataclasses import dataclass, fields
@@ -7,24 +7,25 @@ from pathlib import Path
 
 import numpy as np
 
+from l2d_core.array_files import load_arrays, save_arrays
 from l2d_core.checks import require_finite, require_known, require_range, require_shape
-from l2d_core.data import load_arrays, save_arrays
 
 BANK_VERSION = 1
 MAX_BANK_BYTES = 256 * 1024**2
-BANKS = ("cifar10", "ham10000")
+BANKS = ("cifar10", "ham10000", "hate_speech", "galaxy_zoo")
 PARTS = ("train", "test", "")
 FOLDER = Path(__file__).resolve().parent.parent / "pretrained" / "features"
 
 
 @dataclass(frozen=True)
 class FeatureBank:
-    """Features of N images, with all that is needed to split and to label them.
+    """Features of N cases, images most often, with all that is needed to split and to label them.
 
     features (N, D) float16, of size about 1; labels (N,) in 0..K-1; ids (N,) text, each once; groups (N,) text:
     images of one group (of one lesion, say) must stay in one part; parts (N,) text: "train" or "test" as
     published, "" where the publisher gives no split; class_names K.
-    name, licence and source say what the images are. Raises ValueError that names the argument and the row.
+    name, licence and source say what the cases are. votes (N, K): how many people named each class, or in which
+    shares; None where nobody voted. Raises ValueError that names the argument and the row.
     """
 
     features: np.ndarray
@@ -36,6 +37,7 @@ class FeatureBank:
     name: str
     licence: str
     source: str
+    votes: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         require_shape("features", self.features, (None, None))
@@ -51,6 +53,9 @@ class FeatureBank:
         if not np.issubdtype(self.labels.dtype, np.integer):
             raise ValueError(f"labels must be whole numbers, got {self.labels.dtype}")
         require_range("labels", self.labels, 0, len(self.class_names) - 1, self.ids)
+        if self.votes is not None:
+            require_shape("votes", self.votes, (len(self), len(self.class_names)))
+            require_range("votes", self.votes, 0, np.inf, self.ids)
 
     def __len__(self) -> int:
         return len(self.features)
@@ -70,7 +75,8 @@ class FeatureBank:
 
     def save(self, path: str | os.PathLike) -> None:
         """Write an .npz without pickled objects; the same bank gives the same bytes. All of it, or nothing."""
-        arrays = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        arrays = {name: np.asarray(value) for name, value in values.items() if value is not None}
         arrays["labels"] = self.labels.astype(np.uint8 if len(self.class_names) <= 256 else np.int64)
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         save_arrays(path, {"format_version": np.asarray(BANK_VERSION), **arrays})
@@ -79,7 +85,7 @@ class FeatureBank:
     def load(cls, source: str | os.PathLike | IOBase) -> "FeatureBank":
         """Read what `save` wrote. ValueError says what is missing or wrong; pickled objects are refused."""
         arrays = load_arrays(source, MAX_BANK_BYTES)
-        wanted = ["format_version", *(field.name for field in fields(cls))]
+        wanted = ["format_version", *(field.name for field in fields(cls) if field.name != "votes")]
         missing = [name for name in wanted if name not in arrays]
         if missing:
             raise ValueError(f"the feature bank lacks {', '.join(missing)}; it holds {', '.join(arrays) or 'nothing'}")
@@ -97,6 +103,7 @@ class FeatureBank:
             name=str(arrays["name"]),
             licence=str(arrays["licence"]),
             source=str(arrays["source"]),
+            votes=arrays.get("votes"),
         )
 
 
@@ -106,7 +113,7 @@ def bank_path(name: str) -> Path:
     path = FOLDER / f"{name}.npz"
     if not path.is_file():
         raise FileNotFoundError(
-            f"there is no feature bank pretrained/features/{path.name}; make it from the images with: "
+            f"there is no feature bank pretrained/features/{path.name}; make it from the data with: "
             f"python -m l2d_core pretrain features --data-root DIR --dataset {name}"
         )
     return path

@@ -18,9 +18,8 @@ from torch import Tensor
 
 from l2d_core.config import HeadConfig
 from l2d_core.data import DeferralData, Scores
-from l2d_core.lab_job import LabJob, People, ask, check_job, check_names
+from l2d_core.lab_job import HeadBatch, HeadLoss, LabJob, People, ask, check_job, check_names
 from l2d_core.seeds import torch_generator
-from l2d_core.surrogates import SURROGATES
 
 PROGRESS_SECONDS = 0.05
 _PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -54,6 +53,7 @@ def fit(
     options: Mapping[str, Mapping[str, float | str]] | None = None,
     random_labels: bool = False,
     extra_inputs: Tensor | None = None,
+    losses: Mapping[str, HeadLoss] | None = None,
     on_progress: Callable[[float], bool | None] | None = None,
 ) -> LabFit:
     """Train a head a seed and surrogate on `train`, with an expert who answers by `confusion`, and score `test`.
@@ -64,13 +64,16 @@ def fit(
     `random_labels`, the training labels, drawn uniformly over the classes (the paper's "random data"). The same call
     with the same number of threads gives the same bits; what else is in the call (other seeds, other surrogates), or
     another number of threads, changes a seed's logits by rounding only.
-    options: surrogate -> keyword options of its loss. extra_inputs (G, D): more points to score, without labels, as a
-    grid for a picture. on_progress gets the share done, about 20 times a second;
+    options: surrogate -> keyword options of its loss. losses: name -> a loss that is no surrogate, for names that
+    stand among the surrogates; its scores have that name for a surrogate. extra_inputs (G, D): more points to score,
+    without labels, as a grid for a picture. on_progress gets the share done, about 20 times a second;
     where it returns False the fit stops with FitDropped, and whatever it raises stops the fit and passes through.
     """
-    check_names(surrogates, options or {})
+    check_names(surrogates, options or {}, losses or {})
     names, config = tuple(surrogates), config or HeadConfig()
-    job = LabJob(train, test, confusion, people, names, config, options or {}, random_labels, extra_inputs)
+    job = LabJob(
+        train, test, confusion, people, names, config, options or {}, random_labels, extra_inputs, losses or {}
+    )
     check_job(job, seeds)
     # The steps of a linear head are too short for a second thread to gain what it costs.
     num_parts = 1 if config.kind == "linear" else min(len(seeds), _num_workers())
@@ -192,7 +195,8 @@ def _descend(
             rows = order[:, part]
             batch = torch.index_select(inputs, 0, rows.reshape(-1), out=buffer[: rows.numel()])
             batch = batch.view(*rows.shape, -1)
-            _set_gradients(job, weights, batch, epoch_labels[:, part], epoch_correct[:, part])
+            known = epoch_labels[:, part], epoch_correct[:, part], rows, tuple(seeds)
+            _set_gradients(job, weights, batch, known)
             # A scheduler object would take as long as the step itself.
             optimizer.param_groups[0]["lr"] = config.rate * (1 + math.cos(math.pi * step / steps)) / 2
             optimizer.step()
@@ -217,14 +221,17 @@ def _product(weights: Tensor, right: Tensor) -> Tensor:
     return torch.bmm(weights.to(right.dtype), right).float()
 
 
-def _set_gradients(job: LabJob, weights: list[Tensor], batch: Tensor, labels: Tensor, correct: Tensor) -> None:
-    """Backpropagation by hand: each weight's gradient of the batch's mean loss, a seed at a time in its own row."""
+def _set_gradients(
+    job: LabJob, weights: list[Tensor], batch: Tensor, known: tuple[Tensor, Tensor, Tensor, tuple[int, ...]]
+) -> None:
+    """Backpropagation by hand: each weight's gradient of the batch's mean loss, a seed at a time in its own row.
+
+    known: labels, correct, rows and seeds, as of `HeadBatch`.
+    """
     logits, hidden = _forward(job, weights, batch)
     slope = torch.empty_like(logits)
     for place, name in enumerate(job.surrogates):
-        gradient = SURROGATES[name].gradient(
-            logits[:, place].transpose(1, 2), labels, correct[..., None], **job.options.get(name, {})
-        )
+        gradient = job.gradient(name, HeadBatch(logits[:, place].transpose(1, 2), *known))
         torch.mul(gradient.transpose(1, 2), 1 / batch.shape[1], out=slope[:, place])
     if hidden is None:
         slope = slope.view(len(batch), -1, batch.shape[1])

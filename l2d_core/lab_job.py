@@ -19,6 +19,24 @@ People = Callable[[np.ndarray, int], np.ndarray]
 
 
 @dataclass(frozen=True)
+class HeadBatch:
+    """The training cases of a step, for S seeds: logits (S, B, K+1), labels (S, B), correct (S, B) bool.
+
+    rows (S, B): which training cases they are; seeds: of these S, so that a loss may know more of its cases.
+    """
+
+    logits: Tensor
+    labels: Tensor
+    correct: Tensor
+    rows: Tensor
+    seeds: tuple[int, ...]
+
+
+# A loss of heads that is no surrogate: the gradient of each case's loss by its logits, (S, B, K+1); not averaged.
+HeadLoss = Callable[[HeadBatch], Tensor]
+
+
+@dataclass(frozen=True)
 class LabJob:
     """The arguments of `lab.fit`, but for the seeds; stop: set where nobody wants the fit any more."""
 
@@ -31,12 +49,20 @@ class LabJob:
     options: Mapping[str, Mapping[str, float | str]]
     random_labels: bool
     extra_inputs: Tensor | None
+    losses: Mapping[str, HeadLoss] = field(default_factory=dict)
     stop: threading.Event = field(default_factory=threading.Event)
 
     @property
     def width(self) -> int:
         """Logits a case: the classes, and the one expert."""
         return len(self.train.class_names) + 1
+
+    def gradient(self, name: str, batch: HeadBatch) -> Tensor:
+        """Of each case's loss by its logits, (S, B, K+1), for the surrogate or loss of that name."""
+        if name in self.losses:
+            return self.losses[name](batch)
+        correct, options = batch.correct[..., None], self.options.get(name, {})
+        return SURROGATES[name].gradient(batch.logits, batch.labels, correct, **options)
 
 
 def check_job(job: LabJob, seeds: Sequence[int]) -> None:
@@ -76,10 +102,15 @@ def ask(job: LabJob, data: DeferralData, labels: Tensor, seed: int, purpose: str
     return torch.from_numpy(job.people(np.asarray(data.ids), seed))
 
 
-def check_names(surrogates: Sequence[str], options: Mapping[str, Mapping[str, float | str]]) -> None:
+def check_names(
+    surrogates: Sequence[str], options: Mapping[str, Mapping[str, float | str]], losses: Mapping[str, HeadLoss]
+) -> None:
     """Raise ValueError on an unknown surrogate, or an unknown option of one; it lists the known ones."""
     for name in surrogates:
-        require_known("surrogates", name, SURROGATES)
+        require_known("surrogates", name, [*SURROGATES, *losses])
+    for name in losses:
+        if name in SURROGATES:
+            raise ValueError(f"losses must have names of their own, got that of the surrogate {name!r}")
     for name, own in options.items():
         require_known("options", name, SURROGATES)
         for option in own:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from safetensors.torch import save
 from torch import Tensor
 
@@ -30,11 +30,11 @@ from l2d_core.datasets.image_files import read_images
 from l2d_core.expert_answers import ANSWERS, PARTS, StoredAnswers
 from l2d_core.expert_training import ExpertCases, ExpertEpoch, OnEpoch, fit, predict_logits
 from l2d_core.experts import DERMATOLOGIST_RECALL
-from l2d_core.json_fields import Option
+from l2d_core.json_fields import Option, parse_json
 from l2d_core.models.mixer_expert import MixerExpert
 from l2d_core.runs import write_whole
 from l2d_core.seeds import torch_generator
-from l2d_core.weights import halve_precision, small_tensors
+from l2d_core.weights import UNREADABLE, build_with, halve_precision, small_tensors
 
 EXPERT_VERSION = 1
 WEIGHTS, METRICS = "model.safetensors", "metrics.json"
@@ -192,16 +192,15 @@ def load_expert(folder: str | os.PathLike) -> LearnedExpert:
         raise FileNotFoundError(f"there is no file {path}")
     try:
         with safe_open(path, framework="pt") as file:
-            described = json.loads((file.metadata() or {}).get("expert") or "{}")
+            described = parse_json((file.metadata() or {}).get("expert") or "{}", "what it says of itself")
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, it is no dict
         if not isinstance(described, dict) or described.get("version") != EXPERT_VERSION:
             raise ValueError(f"it is of no expert of version {EXPERT_VERSION}")
         height, width = described["image_size"]
         reference = described["reference"] is True
-        network = _build((height, width), reference, seed=0)
-        network.load_state_dict(tensors)
+        network = build_with(lambda: _build((height, width), reference, seed=0), tensors)
         return LearnedExpert(network.eval(), (height, width), AgeScale(**described["ages"]), reference)
-    except (SafetensorError, ValueError, TypeError, KeyError, RuntimeError, OSError) as problem:
+    except UNREADABLE as problem:
         reason = " ".join(str(problem).split())
         raise ValueError(f"the expert {path} cannot be read: {reason}") from problem
 

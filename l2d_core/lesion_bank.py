@@ -11,8 +11,9 @@ import numpy as np
 import torch
 from jaxtyping import Float, Float32
 
+from l2d_core.array_files import load_arrays, save_arrays
 from l2d_core.checks import require_finite, require_range, require_shape
-from l2d_core.data import DeferralData, load_arrays, save_arrays
+from l2d_core.data import DeferralData
 from l2d_core.datasets.ham10000 import CLASS_NAMES, LICENCE, SOURCE, list_images
 from l2d_core.datasets.ham10000_split import split_rows
 from l2d_core.datasets.image_files import read_image

@@ -11,7 +11,8 @@ import torch
 
 from l2d_core.checks import require_known, require_range
 from l2d_core.deferral import defer_by_argmax
-from l2d_core.predictions import MAX_BYTES, logits_of_probabilities
+from l2d_core.prediction_files import MAX_BYTES
+from l2d_core.predictions import logits_of_probabilities
 from l2d_core.surrogates import SURROGATES
 
 
@@ -49,22 +50,30 @@ def read_logged(
     ValueError names the file, and the row, that does not fit; FileNotFoundError a file that is not there.
     """
     require_known("surrogate", surrogate, SURROGATES)
-    rows = _numbers(_read(probabilities, "the probabilities"), "the probabilities", 2)
-    flags = _numbers(_read(correct, "the list of 0 and 1"), "the list of 0 and 1", 1)
+    of_rows, of_flags = _name(probabilities, "the probabilities"), _name(correct, "the list of 0 and 1")
+    rows = _numbers(_read(probabilities, of_rows), of_rows, 2)
+    flags = _numbers(_read(correct, of_flags), of_flags, 1)
     if len(flags) < len(rows):
-        raise ValueError(f"the list of 0 and 1 must be as long as the probabilities, {len(rows):,}, got {len(flags):,}")
+        raise ValueError(f"{of_flags} must be as long as the probabilities, {len(rows):,}, got {len(flags):,}")
     bad = (flags != 0) & (flags != 1)
     if bad.any():
-        raise ValueError(f"the list of 0 and 1 holds {flags[bad][0]:g} at row {int(bad.argmax())}")
-    require_range("the probabilities", rows, 0, 1)
+        raise ValueError(f"{of_flags} holds {flags[bad][0]:g} at row {int(bad.argmax())}")
+    require_range(of_rows, rows, 0, 1)
     logits = logits_of_probabilities(rows, surrogate)
     return LoggedOutputs(logits, flags[: len(rows)] == 1, surrogate, len(flags) - len(rows))
 
 
+def _name(source: str | os.PathLike | bytes, what: str) -> str:
+    """What messages call a file: by its path where it has one."""
+    return what if isinstance(source, bytes) else os.fspath(source)
+
+
 def _read(source: str | os.PathLike | bytes, what: str) -> Any:
     if not isinstance(source, bytes):
-        what = os.fspath(source)
-        if Path(source).stat().st_size > MAX_BYTES:
+        size = Path(source).stat().st_size
+        if not Path(source).is_file():
+            raise ValueError(f"{what} must be a file")
+        if size > MAX_BYTES:
             raise ValueError(f"{what} must have at most {MAX_BYTES:,} bytes")
         source = Path(source).read_bytes()
     try:
@@ -77,7 +86,7 @@ def _read(source: str | os.PathLike | bytes, what: str) -> Any:
 def _numbers(content: Any, what: str, axes: int) -> np.ndarray:
     try:
         array = np.asarray(content, dtype=np.float64)
-    except (TypeError, ValueError) as problem:
+    except (TypeError, ValueError, OverflowError) as problem:
         raise ValueError(f"{what} must be a list of numbers, of one length each: {problem}") from problem
     if array.ndim != axes or array.size == 0 or (axes == 2 and array.shape[1] < 3):
         wanted = "rows of K+1 numbers, K at least 2" if axes == 2 else "numbers"

@@ -4,28 +4,25 @@ Nothing is guessed silently: `guess_columns` proposes, the caller confirms; whet
 has to be said.
 """
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from io import BytesIO
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from l2d_core.checks import require_finite, require_known, require_range
+from l2d_core.checks import brief, require_finite, require_known, require_range
 from l2d_core.data import Scores
+from l2d_core.prediction_files import read_predictions
 from l2d_core.surrogates import SURROGATES
 
+__all__ = ["DOMAINS", "Columns", "guess_columns", "logits_of_probabilities", "read_predictions", "to_scores"]
+
 DOMAINS = ("logits", "probabilities")
-MAX_BYTES = 2 * 1024**3
-MAX_COLUMNS = 2_000
+MAX_ID_LENGTH = 200
 ROW_SUM_TOLERANCE = 1e-5  # of float32; more is another kind of number
 SMALLEST = np.finfo(np.float64).tiny
 LARGEST = 1 - np.finfo(np.float64).epsneg
-
-Source = str | os.PathLike | bytes
 
 
 @dataclass(frozen=True)
@@ -58,56 +55,6 @@ class Columns:
     def all(self) -> tuple[str, ...]:
         """Every column that is named."""
         return (self.id, self.label, *self.answers, *self.scores, *self.defer)
-
-
-def read_predictions(source: Source, name: str = "the table") -> pd.DataFrame:
-    """A CSV or Parquet file, told apart by content. name: what messages call bytes.
-
-    FileNotFoundError where there is no file; ValueError where it is neither, empty, or too large.
-    """
-    if not isinstance(source, bytes):
-        name = os.fspath(source)
-        if Path(source).stat().st_size > MAX_BYTES:
-            raise ValueError(f"{name} must have at most {MAX_BYTES:,} bytes")
-        source = Path(source).read_bytes()
-    if len(source) > MAX_BYTES:
-        raise ValueError(f"{name} must have at most {MAX_BYTES:,} bytes, got {len(source):,}")
-    table = _read_parquet(source, name) if source[:4] == b"PAR1" else _read_csv(source, name)
-    if len(table) == 0 or len(table.columns) > MAX_COLUMNS:
-        raise ValueError(f"{name} must hold rows and at most {MAX_COLUMNS:,} columns, got {table.shape}")
-    return table
-
-
-def _read_csv(data: bytes, name: str) -> pd.DataFrame:
-    import pyarrow as pa
-    from pyarrow import csv
-
-    head = data[:65536].decode("utf-8", "replace").splitlines()
-    separator = max(",;\t", key=head[0].count) if head else ","
-    try:
-        table = csv.read_csv(BytesIO(data), parse_options=csv.ParseOptions(delimiter=separator)).to_pandas()
-        table.columns = [str(column).lstrip("\ufeff").strip() for column in table.columns]
-    except (pa.ArrowException, UnicodeDecodeError) as problem:
-        raise ValueError(f"{name} is no CSV in UTF-8: {str(problem).splitlines()[0]}") from problem
-    return _with_own_names(table, name)
-
-
-def _read_parquet(data: bytes, name: str) -> pd.DataFrame:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    try:
-        return _with_own_names(parquet.read_table(pa.BufferReader(data)).to_pandas(), name)
-    except (pa.ArrowException, OSError, ValueError) as problem:
-        raise ValueError(f"{name} is no readable Parquet file: {str(problem).splitlines()[0]}") from problem
-
-
-def _with_own_names(table: pd.DataFrame, name: str) -> pd.DataFrame:
-    names = [str(column) for column in table.columns]
-    twice = [one for place, one in enumerate(names) if one in names[:place]]
-    if twice:
-        raise ValueError(f"{name} must have a name of its own for each column, got {twice[0]!r} twice")
-    return table
 
 
 _DEFER = re.compile(
@@ -158,7 +105,7 @@ def to_scores(
     missing = [name for name in columns.all if name and name not in table]
     if missing:
         raise ValueError(f"the table lacks the columns {', '.join(map(repr, missing))}; it has {_listed(table)}")
-    ids = _values(table, columns.id).astype(str) if columns.id else np.arange(len(table)).astype(str)
+    ids = _ids(columns.id, _values(table, columns.id)) if columns.id else np.arange(len(table)).astype(str)
     names = tuple(class_names or columns.scores)
     if len(names) != len(columns.scores):
         raise ValueError(f"class_names must be {len(columns.scores)}, as many as there are scores, got {len(names)}")
@@ -181,15 +128,25 @@ def _values(table: pd.DataFrame, name: str) -> np.ndarray:
     return np.asarray(table[name])
 
 
+def _ids(name: str, values: np.ndarray) -> np.ndarray:
+    """Ids as text. A long one is refused: numpy gives each of them the room of the longest."""
+    for row, value in enumerate(values if values.dtype.kind == "O" else []):
+        if len(str(value)) > MAX_ID_LENGTH:
+            raise ValueError(
+                f"{name}, an id, must have at most {MAX_ID_LENGTH} characters, got {len(str(value)):,} at row {row}"
+            )
+    return values.astype(str)
+
+
 def _listed(table: pd.DataFrame) -> str:
-    names = [str(name) for name in table.columns]
+    names = [str(name)[:80] for name in table.columns]
     return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
 
 
 def _numbers(name: str, values: np.ndarray, ids: np.ndarray) -> np.ndarray:
     if values.dtype.kind not in "fiu":
         row, value = next(((row, one) for row, one in enumerate(values) if not _is_number(one)), (0, values[0]))
-        raise ValueError(f"{name} must hold numbers, got {value!r} at row {row} ({ids[row]})")
+        raise ValueError(f"{name} must hold numbers, got {brief(value)} at row {row} ({ids[row]})")
     numbers = values.astype(np.float64)
     require_finite(name, numbers, ids)
     return numbers
@@ -232,7 +189,9 @@ def _classes(
 ) -> np.ndarray:
     """Class names, or numbers from 0, as numbers; -1 where there is none and there may be none."""
     if values.dtype.kind == "f" and (np.isnan(values) | (values == np.round(values))).all():
-        values = np.nan_to_num(values, nan=-1).astype(np.int64)
+        values = np.where(np.isnan(values), -1, values)
+        require_range(f"{name}, a class,", values, -1 if may_be_missing else 0, len(known) - 1, ids)
+        values = values.astype(np.int64)
     if values.dtype.kind in "iu":
         numbers = values.astype(np.int64)
         require_range(f"{name}, a class,", numbers, -1 if may_be_missing else 0, len(known) - 1, ids)
@@ -244,7 +203,7 @@ def _classes(
             row = int((codes == code).argmax())
             raise ValueError(
                 f"{name} must be one of {', '.join(map(repr, known[:20]))}, or a number from 0 to {len(known) - 1}; "
-                f"got {values[row : row + 1].tolist()[0]!r} at row {row} ({ids[row]})"
+                f"got {brief(values[row : row + 1].tolist()[0])} at row {row} ({ids[row]})"
             )
     if not may_be_missing and (codes < 0).any():
         row = int((codes < 0).argmax())

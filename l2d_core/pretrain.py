@@ -1,4 +1,4 @@
-"""Making a feature bank: images through a frozen network, then onto 128 principal components."""
+"""Making a feature bank: cases through a frozen network, then onto principal components."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -13,9 +13,10 @@ from torch import Tensor, nn
 
 from l2d_core.checks import require_known
 from l2d_core.data import split_by_group
-from l2d_core.datasets import cifar10, ham10000
+from l2d_core.datasets import cifar10, galaxy_zoo, ham10000, voted_images
 from l2d_core.datasets.ham10000_split import split_rows
 from l2d_core.datasets.image_files import read_image
+from l2d_core.datasets.vote_table import in_small_type
 from l2d_core.features import FeatureBank
 from l2d_core.models.backbones import efficientnet_lite0
 from l2d_core.seeds import numpy_generator
@@ -33,6 +34,7 @@ class BankRecipe:
 
     list_images: data root -> table of path, id, group, label, part; choose: (table, seed) -> the rows to keep and,
     among those, the rows that the components are fitted on. image_size: (height, width) that the network sees.
+    voted: the table has a column "votes: NAME" a class.
     """
 
     name: str
@@ -42,6 +44,8 @@ class BankRecipe:
     class_names: tuple[str, ...]
     licence: str
     source: str
+    num_components: int | None = None  # NUM_COMPONENTS
+    voted: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ def make_bank(
     network: nn.Module | None = None,
     on_progress: Progress = lambda done, total: None,
 ) -> FeatureBank:
-    """The feature bank of a data set: its images under data_root, through the network, onto 128 components.
+    """The feature bank of a data set: its images under data_root, through the network, onto principal components.
 
     dataset: a name in RECIPES. The components are fitted on training images, without their labels; which those
     are depends on the seed alone. network: EfficientNet-Lite0 if None. on_progress gets (images done, of all).
@@ -82,7 +86,7 @@ def make_bank(
     table = images.iloc[kept]
     network = efficientnet_lite0() if network is None else network
     raw = extract_features(network, list(table["path"]), recipe.image_size, on_progress=on_progress)
-    projection = fit_projection(raw[fitted], min(NUM_COMPONENTS, raw.shape[1], len(fitted)))
+    projection = fit_projection(raw[fitted], min(recipe.num_components or NUM_COMPONENTS, raw.shape[1], len(fitted)))
     return FeatureBank(
         features=projection.apply(raw),
         labels=table["label"].to_numpy(dtype=np.int64),
@@ -93,6 +97,7 @@ def make_bank(
         name=recipe.name,
         licence=recipe.licence,
         source=recipe.source,
+        votes=_votes(table, recipe),
     )
 
 
@@ -142,6 +147,12 @@ def _freeze(network: nn.Module, image_size: tuple[int, int]) -> Callable[[Tensor
             return torch.jit.freeze(torch.jit.trace(network, example))
 
 
+def _votes(table: pd.DataFrame, recipe: BankRecipe) -> np.ndarray | None:
+    if not recipe.voted:
+        return None
+    return in_small_type(table[[f"votes: {name}" for name in recipe.class_names]].to_numpy(np.float64))
+
+
 def _choose_cifar10(images: pd.DataFrame, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """10,000 training images, as many of each class, and all test images; components from the former."""
     train = np.flatnonzero(images["part"] == "train")
@@ -159,6 +170,11 @@ def _choose_cifar10(images: pd.DataFrame, seed: int) -> tuple[np.ndarray, np.nda
 def _choose_ham10000(images: pd.DataFrame, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """All images; components from the training part of the seed's split by lesion."""
     return np.arange(len(images)), split_rows(images, seed)[0]
+
+
+def _choose_galaxies(images: pd.DataFrame, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """All galaxies; components from the training part of the seed's split."""
+    return np.arange(len(images)), voted_images.split_rows(images, seed)[0]
 
 
 RECIPES = {
@@ -179,5 +195,16 @@ RECIPES = {
         class_names=ham10000.CLASS_NAMES,
         licence=ham10000.LICENCE,
         source=ham10000.SOURCE,
+    ),
+    "galaxy_zoo": BankRecipe(
+        name=galaxy_zoo.NAME,
+        list_images=galaxy_zoo.list_images,
+        choose=_choose_galaxies,
+        image_size=(224, 224),
+        class_names=galaxy_zoo.CLASS_NAMES,
+        licence=galaxy_zoo.LICENCE,
+        source=galaxy_zoo.SOURCE,
+        num_components=32,
+        voted=True,
     ),
 }

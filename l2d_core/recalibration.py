@@ -28,6 +28,7 @@ RECALIBRATIONS = {
 }
 TEMPERATURES = (0.02, 50.0)
 NUM_TRIED = 60
+LARGEST = 1e300  # of a logit: some times as much is still a number
 NEAREST = 1e-6  # to 0 and 1, in the log loss: an estimate of 1 that fails costs 13.8 nats, rather than infinitely many
 
 Estimate = Callable[[np.ndarray, int], np.ndarray]  # (logits (N, K+J), num_experts) -> (N, J)
@@ -93,7 +94,7 @@ def _temperature(estimate: Estimate, scores: Scores, asked: np.ndarray) -> Recal
     logits, right = scores.logits.astype(np.float64), scores.expert_correct[asked]
 
     def loss(log_t: float) -> float:
-        p = np.clip(estimate(logits / np.exp(log_t), scores.num_experts)[asked], NEAREST, 1 - NEAREST)
+        p = np.clip(estimate(_divide(logits, np.exp(log_t)), scores.num_experts)[asked], NEAREST, 1 - NEAREST)
         return -float(np.where(right, np.log(p), np.log1p(-p)).mean())
 
     # Odds that pass 1 make the loss jump, so that it has several minima: look all over, then near the best.
@@ -103,8 +104,16 @@ def _temperature(estimate: Estimate, scores: Scores, asked: np.ndarray) -> Recal
     found: Any = optimize.minimize_scalar(loss, bounds=around, method="bounded")
     temperature = float(np.exp(found.x))
     return Recalibration(
-        "temperature", {"temperature": temperature}, lambda logits, count: estimate(logits / temperature, count)
+        "temperature",
+        {"temperature": temperature},
+        lambda logits, count: estimate(_divide(logits, temperature), count),
     )
+
+
+def _divide(logits: np.ndarray, temperature: float) -> np.ndarray:
+    """Logits over a temperature, finite also where they were near the largest number that there is."""
+    with np.errstate(over="ignore"):
+        return np.clip(logits / temperature, -LARGEST, LARGEST)
 
 
 def _platt(_estimate: Estimate, scores: Scores, asked: np.ndarray) -> Recalibration:

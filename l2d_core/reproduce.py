@@ -1,38 +1,52 @@
-"""Reproduce results of the paper by name, and keep them: tables as CSV, and a page of Markdown with what they mean."""
+"""Reproduce results of the paper by name, and keep them: tables as CSV, a manifest, and a page of Markdown."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 
 from l2d_core.checks import require_known
 from l2d_core.comparison import MEASURES
-from l2d_core.reproductions import REPRODUCTIONS
-from l2d_core.reproductions.reproduction import Reproduction
+from l2d_core.environment import PACKAGES, package_version
+from l2d_core.reproductions import ONLY_QUICK, REPRODUCTIONS
+from l2d_core.reproductions.reproduction import TITLES, Reproduction
+from l2d_core.reproductions.request import Request
+from l2d_core.reproductions.stored import read_reproduction, write_reproduction
 from l2d_core.runs import write_whole
 
-TITLES = {
-    "balanced_machine_alone": "Machine alone, every class the same",
-    "balanced_expert_alone": "Expert alone, every class the same",
-    "balanced_system": "System, every class the same",
-    **{name: measure.title for name, measure in MEASURES.items()},
-}
+__all__ = ["PAGE", "as_markdown", "names_at", "read_reproduction", "reproduce", "reproduce_all"]
+
+PAGE = "page.md"
 
 
-def reproduce(name: str, seeds: Sequence[int], folder: str | os.PathLike | None = None) -> Reproduction:
-    """The result of that name; kept in the folder, if one is given. ValueError on an unknown name or too few seeds."""
+def reproduce(name: str, request: Request, folder: str | os.PathLike | None = None) -> Reproduction:
+    """The result of that name; kept in folder/name, if a folder is given. ValueError on an unknown name."""
     require_known("name", name, REPRODUCTIONS)
-    if len(seeds) < 2:
-        raise ValueError(f"seeds must be at least 2, for an interval, got {len(seeds)}")
-    result = REPRODUCTIONS[name](seeds)
+    result = REPRODUCTIONS[name](request)
     if folder is not None:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        for part, table in {"": result.table, **result.details}.items():
-            path = Path(folder) / f"{name}{'-' * bool(part)}{part}.csv"
-            write_whole(path, table.to_csv(index=False).encode())
-        write_whole(Path(folder) / f"{name}.md", as_markdown(result).encode())
+        about = {
+            "name": name,
+            "scale": request.scale,
+            "dataset": request.dataset,
+            "reference": request.reference,
+            "seeds": list(request.seeds),
+            "versions": {package: package_version(package) or "" for package in PACKAGES},
+        }
+        write_reproduction(Path(folder) / name, result, about)
+        write_whole(Path(folder) / name / PAGE, as_markdown(result).encode())
     return result
+
+
+def names_at(scale: str) -> list[str]:
+    """The results that there are at a scale, in the order of the paper."""
+    return [name for name in REPRODUCTIONS if scale == "quick" or name not in ONLY_QUICK]
+
+
+def reproduce_all(request: Request, folder: str | os.PathLike | None = None) -> Iterator[tuple[str, Reproduction]]:
+    """One after another, each kept as soon as it is there."""
+    for name in names_at(request.scale):
+        yield name, reproduce(name, request, folder)
 
 
 def as_markdown(result: Reproduction) -> str:
@@ -57,9 +71,9 @@ def _number(one: dict) -> str:
     measure = MEASURES.get(one["measure"])
     if measure is not None and not measure.percent:
         return "-" if one["mean"] is None else f"{one['mean']:.4f}"
-    interval = "" if one["half_width"] is None else f" ± {100 * one['half_width']:.1f}"
-    return "-" if one["mean"] is None else f"{100 * one['mean']:.1f}{interval} %"
+    interval = "" if one["half_width"] is None else f" ± {100 * one['half_width']:.2f}"
+    return "-" if one["mean"] is None else f"{100 * one['mean']:.2f}{interval} %"
 
 
 def _percent(value: float | None) -> str:
-    return "" if value is None or pd.isna(value) else f"{100 * value:.1f} %"
+    return "" if value is None or pd.isna(value) else f"{100 * value:.2f} %"

@@ -5,12 +5,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import torch
+
 from l2d_core import expert_answers
 from l2d_core.call_options import check_options
 from l2d_core.checks import require_known
 from l2d_core.config import RunConfig
 from l2d_core.data import DeferralData, Splits
-from l2d_core.datasets import cifar10, digits, ham10000_images, human_answers
+from l2d_core.datasets import cifar10, digits, galaxy_zoo, ham10000_images, hate_speech, human_answers, voted_images
+from l2d_core.datasets.voters import Voters
 from l2d_core.expert_answers import open_answers
 from l2d_core.expert_settings import expert_confusion
 from l2d_core.experts import sample_answers
@@ -31,14 +35,26 @@ def load_splits(config: RunConfig, data_root: str | os.PathLike) -> Splits:
         return expert_answers.ask(splits, stored)
     if config.expert.kind == "human":
         generator = numpy_generator(config.seed, "human answers")
-        return HUMAN_ANSWERS[config.dataset](splits, Path(data_root), config.expert.name, generator=generator)
+        return HUMAN_ANSWERS[config.dataset](splits, Path(data_root), config, generator)
     confusion = expert_confusion(config.expert, len(splits.train.class_names))
+    if config.random_labels:
+        splits = _with_random_labels(splits, config.seed)
 
     def ask(data: DeferralData, part: str) -> DeferralData:
         answers = sample_answers(confusion, data.labels, generator=torch_generator(config.seed, f"answers on {part}"))
         return replace(data, answers=answers[:, None])
 
     return Splits(ask(splits.train, "train"), ask(splits.validation, "validation"), ask(splits.test, "test"))
+
+
+def _with_random_labels(splits: Splits, seed: int) -> Splits:
+    """Labels of training and validation drawn uniformly over the classes; those of test stay."""
+
+    def draw(data: DeferralData, part: str) -> DeferralData:
+        generator = torch_generator(seed, f"labels of {part}")
+        return replace(data, labels=torch.randint(len(data.class_names), data.labels.shape, generator=generator))
+
+    return Splits(draw(splits.train, "train"), draw(splits.validation, "validation"), splits.test)
 
 
 def _load(config: RunConfig, data_root: Path) -> Splits:
@@ -55,11 +71,33 @@ def _digits(_data_root: Path, seed: int, noise: float = 0.0) -> Splits:
     return Splits(*(replace(data, inputs=data.inputs.view(-1, 1, 8, 8)) for data in parts))
 
 
+def _annotator(splits: Splits, data_root: Path, config: RunConfig, generator: np.random.Generator) -> Splits:
+    return human_answers.ask(splits, data_root, config.expert.name, generator=generator)
+
+
+def _voter(find_voters: Callable[..., Voters]) -> Callable[..., Splits]:
+    """The expert is one of those whom find_voters(data_root, **options of the data set) gives."""
+
+    def ask(splits: Splits, data_root: Path, config: RunConfig, generator: np.random.Generator) -> Splits:
+        voters = find_voters(data_root, **config.dataset_options)
+        return voters.ask(splits, config.expert.name, generator=generator)
+
+    return ask
+
+
 # Each is called with (data_root, seed, **options).
 DATASETS: dict[str, Callable[..., Splits]] = {
     "cifar10": cifar10.load,
     "digits": _digits,
     "ham10000": ham10000_images.load,
+    "hate_speech": hate_speech.load,
+    "galaxy_zoo": galaxy_zoo.load,
+    "voted_images": voted_images.load,
 }
-# Each is called with (splits, data_root, whose answers, generator=...).
-HUMAN_ANSWERS: dict[str, Callable[..., Splits]] = {"cifar10": human_answers.ask}
+# Each is called with (splits, data_root, config, generator).
+HUMAN_ANSWERS: dict[str, Callable[..., Splits]] = {
+    "cifar10": _annotator,
+    "hate_speech": _voter(hate_speech.voters),
+    "galaxy_zoo": _voter(galaxy_zoo.voters),
+    "voted_images": _voter(voted_images.voters),
+}

@@ -13,13 +13,13 @@ class RunOptions(TypedDict, total=False):
     """Settings of the run; those that are not given are as in --config, or else at `RunConfig`'s defaults."""
 
     dataset: str
-    """cifar10, digits or ham10000."""
+    """cifar10, digits, ham10000, hate_speech, galaxy_zoo or voted_images."""
     dataset_options: tuple[str, ...]
     """NAME=VALUE of the data set, as noise=0.5."""
     split_seed: int
     """Decides the split."""
     model: str
-    """small_resnet, wide_resnet, resnet34, resnet50 or efficientnet_lite0."""
+    """small_resnet, wide_resnet, resnet34, resnet50, efficientnet_lite0 or, for hate_speech, text_cnn."""
     model_options: tuple[str, ...]
     """NAME=VALUE of the network, as depth=28 width=4."""
     surrogate: str
@@ -35,7 +35,7 @@ class RunOptions(TypedDict, total=False):
     classes: tuple[int, ...]
     """The classes that a right_on expert knows, numbered from 0."""
     expert_name: str
-    """Whose recorded answers a human expert gives, as random_label1 of CIFAR-10N; the folder of a learned expert."""
+    """Whose recorded answers a human expert gives, as random_label1, or one_voter; the folder of a learned expert."""
     epochs: int
     """Passes over the training cases, at most."""
     batch_size: int
@@ -66,6 +66,8 @@ class RunOptions(TypedDict, total=False):
     """Stop after so many epochs without a lower validation loss."""
     redraw_answers: bool
     """The expert answers anew in each epoch."""
+    random_labels: bool
+    """Labels of training and validation cases are drawn uniformly: the paper's random data."""
     reference: bool
     """As the paper's authors ran it."""
     seed: int
@@ -107,6 +109,6 @@ def _read_pairs(name: str, pairs: Sequence[str]) -> dict[str, Option]:
 def _read_value(text: str) -> Option:
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     return value if isinstance(value, bool | int | float) else text

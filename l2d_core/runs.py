@@ -16,9 +16,11 @@ from typing import Any
 import pandas as pd
 from torch import nn
 
+from l2d_core.checks import brief
 from l2d_core.config import RunConfig
 from l2d_core.data import Scores
 from l2d_core.epoch_report import EpochReport
+from l2d_core.json_fields import parse_json, read_text_file
 from l2d_core.weights import load_weights
 
 RUN_VERSION = 1
@@ -172,17 +174,16 @@ def read_environment(folder: str | os.PathLike) -> dict[str, Any]:
     path = Path(folder) / ENVIRONMENT
     if not path.is_file():
         return {"state": "running", "wall_seconds": 0.0}
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as problem:
-        raise ValueError(f"{path} is no JSON: {problem}") from problem
+    content = parse_json(read_text_file(path, str(path)), str(path))
     version = content.get("version") if isinstance(content, dict) else None
     if version != RUN_VERSION:
         raise ValueError(
-            f"{path} has version {version!r}, and this program reads version {RUN_VERSION}: use the one that wrote it"
+            f"{path} has version {brief(version)}, and this program reads version {RUN_VERSION}: use the one that "
+            "wrote it"
         )
-    if content.get("state") not in STATES or not isinstance(content.get("wall_seconds"), int | float):
-        raise ValueError(f"{path} must say state, one of {', '.join(STATES)}, and wall_seconds, a number")
+    seconds = content.get("wall_seconds")
+    if content.get("state") not in STATES or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
+        raise ValueError(f"{path} must say state, one of {', '.join(STATES)}, and wall_seconds, a number of at least 0")
     return content
 
 
@@ -191,9 +192,12 @@ def read_history(folder: str | os.PathLike) -> pd.DataFrame:
     path = Path(folder) / HISTORY
     columns = [field.name for field in fields(EpochReport)]
     try:
-        header, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
+        header, *rows = csv.reader(read_text_file(path, "it").splitlines() or [""])
         if header != columns:
             raise ValueError(f"the columns must be {', '.join(columns)}, got {', '.join(header)}")
+        short = next((place for place, row in enumerate(rows, 2) if len(row) != len(columns)), None)
+        if short is not None:
+            raise ValueError(f"a line must have {len(columns)} fields, got {len(rows[short - 2])} in line {short}")
         reports = [[_READ.get(name, _number)(cell) for name, cell in zip(columns, row, strict=True)] for row in rows]
     except (ValueError, csv.Error) as problem:
         raise ValueError(f"{path} is no table of epochs: {problem}") from problem
@@ -258,7 +262,7 @@ def _check_scores(folder: Path, config: RunConfig, scores: dict[str, Scores]) ->
     for name, one in scores.items():
         if one.surrogate != config.surrogate:
             raise ValueError(
-                f"{folder / name} is of another run: its surrogate is {one.surrogate}, not {config.surrogate}"
+                f"{folder / name} is of another run: its surrogate is {one.surrogate[:80]}, not {config.surrogate}"
             )
     if scores[VALIDATION].class_names != scores[TEST].class_names:
         raise ValueError(f"{folder / VALIDATION} and {TEST} must have the same classes")

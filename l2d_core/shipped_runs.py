@@ -16,7 +16,8 @@ def cifar10(surrogate: str) -> RunConfig:
 def ham10000(surrogate: str) -> RunConfig:
     """EfficientNet-Lite0 from ImageNet, fine-tuned on images of 150 x 200, but for its first three stages.
 
-    Those take much of the time, as their images are still large, and see edges and colours as they did.
+    Those take much of the time, as their images are still large, and see edges and colours as they did. Rare classes
+    count more, by the square root: on the validation cases that gave a higher balanced accuracy, and a lower ECE.
     """
     return RunConfig(
         dataset="ham10000",
@@ -30,6 +31,7 @@ def ham10000(surrogate: str) -> RunConfig:
         learning_rate=1e-3,
         weight_decay=0.01,
         augment="crop_flip_colour",
+        class_weights="sqrt",
         patience=3,
     )
 

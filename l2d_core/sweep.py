@@ -8,10 +8,11 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from pathlib import Path
 from typing import Any
 
+from l2d_core.checks import brief
 from l2d_core.config import ExpertConfig, RunConfig
+from l2d_core.json_fields import parse_json, read_text_file
 
 MAX_RUNS, MAX_NAME = 10_000, 80
 FORM = (
@@ -35,7 +36,7 @@ def read_sweep(path: str | os.PathLike) -> Sweep:
     ValueError names the file and what is wrong; also where there is no run whose settings are right.
     """
     try:
-        return plan_sweep(json.loads(Path(path).read_text(encoding="utf-8")))
+        return plan_sweep(parse_json(read_text_file(path, "it"), "it"))
     except (ValueError, RecursionError) as problem:
         raise ValueError(f"{os.fspath(path)}: {problem}") from problem
 
@@ -92,7 +93,7 @@ def _changes(content: dict) -> Sequence[dict]:
 
 def _require(value: Any, kind: type, name: str, wanted: str) -> Any:
     if not isinstance(value, kind):
-        raise ValueError(f"{name} must be {wanted}, got {value!r}")
+        raise ValueError(f"{name} must be {wanted}, got {brief(value)}")
     return value
 
 
@@ -114,13 +115,13 @@ def run_name(settings: Mapping[str, Any], base: Mapping[str, Any]) -> str:
     own, other = flatten(_complete(settings)), flatten(_complete(base))
     differing = sorted(key for key in own.keys() | other.keys() if own.get(key) != other.get(key))
     said = {key: own.get(key) for key in differing if key not in ("surrogate", "seed")}
-    parts = [_text(own["surrogate"]), *(f"{_text(key)}={_text(value)}" for key, value in said.items())]
-    parts.append(f"seed={_text(own['seed'])}")
+    parts = [_text(own.get("surrogate")), *(f"{_text(key)}={_text(value)}" for key, value in said.items())]
+    parts.append(f"seed={_text(own.get('seed'))}")
     full = "-".join(parts)
     name = re.sub(r"[^a-z0-9=_+.-]", "_", full.lower())
     if name == full and len(name) <= MAX_NAME:
         return name
-    exact = json.dumps([own["surrogate"], said, own["seed"]], sort_keys=True)
+    exact = json.dumps([own.get("surrogate"), said, own.get("seed")], sort_keys=True)
     return f"{name[: MAX_NAME - 9]}-{hashlib.sha256(exact.encode()).hexdigest()[:8]}"
 
 

@@ -101,7 +101,7 @@ def _run_settings(config: RunConfig, splits: Splits) -> dict[str, Any]:
 
 
 # Settings that checkpoints may be older than: they were made as with these values, and fit them.
-_ADDED_LATER = {"class_weights": "none"}
+_ADDED_LATER = {"class_weights": "none", "random_labels": False}
 
 
 def _to_stay(inputs: Tensor, device: torch.device) -> Tensor:

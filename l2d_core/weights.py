@@ -2,23 +2,32 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from l2d_core.checkpoints import copy_weights
-from l2d_core.json_fields import Option, read_fields
+from l2d_core.checks import brief
+from l2d_core.json_fields import Option, parse_json, read_fields
 from l2d_core.models import make_model
 
 WEIGHTS_VERSION = 1
 LARGE = 65_536
 MOST_STEPS, SCALE_STEPS = 127, 2**11
+MOST_OPTION = 10_000  # of a stored network: layers, say, that would be made before their weights can be compared
 SCALE = ":scale"  # the end of the name of a tensor's scales; no module's name has a colon
+
+
+Built = TypeVar("Built", bound=nn.Module)
+# What a file that lies, or that is cut, may raise on its way to a network.
+UNREADABLE = (SafetensorError, ValueError, TypeError, KeyError, RuntimeError, OverflowError, MemoryError, OSError)
 
 
 @dataclass(frozen=True)
@@ -115,12 +124,40 @@ def load_weights(path: str | os.PathLike) -> tuple[nn.Module, Network]:
             network = _read_network(file.metadata() or {})
             names = file.keys()
             tensors = {name: file.get_tensor(name) for name in names}
-        model = network.build()
-        model.load_state_dict(_without_scales(tensors))
-    except (SafetensorError, ValueError, RuntimeError, OSError) as problem:
+        model = build_with(network.build, _without_scales(tensors))
+    except UNREADABLE as problem:
         reason = " ".join(str(problem).split())
         raise ValueError(f"the weights {os.fspath(path)} cannot be read: {reason}") from problem
     return model.eval(), network
+
+
+def build_with(build: Callable[[], Built], tensors: Mapping[str, Tensor]) -> Built:
+    """A new network with these weights. ValueError where they are not those of such a network.
+
+    Names and shapes are compared before the network takes any memory: what a file says of it may be gigabytes.
+    """
+    with torch.device("meta"), _WithoutFirstWeights():
+        wanted = {name: tuple(tensor.shape) for name, tensor in build().state_dict().items()}
+    given = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+    if given != wanted:
+        different = sorted(name for name in wanted.keys() | given.keys() if wanted.get(name) != given.get(name))
+        name = different[0]
+        raise ValueError(
+            f"its tensors are not those of its network, {len(different):,} differ: {brief(name)} must have the shape "
+            f"{wanted.get(name, 'nothing')}, got {given.get(name, 'nothing')}"
+        )
+    model = build()
+    model.load_state_dict(tensors)
+    return model
+
+
+class _WithoutFirstWeights(TorchFunctionMode):
+    """Leaves out what is done to a tensor in place: drawing numbers into one that has no memory takes seconds."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        if getattr(func, "__name__", "").endswith("_") and not func.__name__.endswith("__") and args:
+            return args[0]
+        return func(*args, **kwargs or {})
 
 
 def _smallest(tensor: Tensor) -> Tensor:
@@ -136,10 +173,17 @@ def _untrained(network: Network) -> Network:
 def _read_network(metadata: Mapping[str, str]) -> Network:
     if metadata.get("version") != str(WEIGHTS_VERSION) or "network" not in metadata:
         raise ValueError(
-            f"it has version {metadata.get('version')!r}, and this program reads version {WEIGHTS_VERSION}"
+            f"it has version {brief(metadata.get('version'))}, and this program reads version {WEIGHTS_VERSION}"
         )
-    fields = read_fields("network", json.loads(metadata["network"]), Network)
+    fields = read_fields("network", parse_json(metadata["network"], "what it says of its network"), Network)
     missing = [name for name in ("model", "image_shape", "class_names", "expert_names") if name not in fields]
     if missing:
         raise ValueError(f"it does not say {', '.join(missing)} of its network")
+    large = [name for name, value in fields.get("options", {}).items() if _is_large(value)]
+    if large:
+        raise ValueError(f"option {large[0]} of its network must be at most {MOST_OPTION:,}")
     return _untrained(Network(**fields))
+
+
+def _is_large(value: Option) -> bool:
+    return isinstance(value, int) and value > MOST_OPTION

@@ -29,6 +29,14 @@ STARTS = (
 # The pages beside the lab: what one does there, what it is, the page, its icon, and the link's words.
 PAGES = (
     (
+        "Read the lesson",
+        "Eight short steps, each with one picture to move and one question: why to ask at all, and why a machine that "
+        "asks must be honest about its expert. Five minutes.",
+        "app_pages/learn.py",
+        ":material/school:",
+        "Open the lesson",
+    ),
+    (
         "Look at lesions one by one",
         "Upload dermatoscopic images: what trained networks say, whether they would ask, and the risk either way. "
         "A research demonstration, not for diagnosis.",
@@ -42,6 +50,13 @@ PAGES = (
         "app_pages/train.py",
         ":material/model_training:",
         "Open training",
+    ),
+    (
+        "Compare any systems",
+        "Shipped runs, your own, or predictions that you bring: side by side, at a price of asking and a budget.",
+        "app_pages/compare.py",
+        ":material/compare_arrows:",
+        "Open comparison",
     ),
 )
 PAPER = "https://proceedings.mlr.press/v162/verma22c.html"
@@ -71,7 +86,7 @@ with st.container(key="charts-starts"):
             st.markdown(text)
             st.page_link(LAB, label=f"Open {name} in the live lab", icon=":material/science:", query_params=settings)
 
-st.subheader("Or work with networks that see the images themselves", anchor=False)
+st.subheader("Or learn step by step, and work with whole networks", anchor=False)
 with st.container(key="charts-pages"):
     for (title, text, page, icon, label), column in zip(PAGES, st.columns(len(PAGES)), strict=True):
         with column, st.container(border=True, height="stretch"):

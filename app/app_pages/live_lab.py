@@ -3,7 +3,7 @@
 import streamlit as st
 
 import cached
-from components import lab_results, settings_panel
+from components import lab_results, settings_panel, share
 from l2d_core.datasets import LAB_DATASETS
 
 DIAGNOSIS_NOTE = "A research demonstration on published images: not for diagnosis, and no advice on any lesion."
@@ -11,8 +11,10 @@ DIAGNOSIS_NOTE = "A research demonstration on published images: not for diagnosi
 with st.container(horizontal=True, vertical_alignment="bottom"):
     st.title("Live lab", anchor=False, width="content")
     st.markdown("When may we believe that the expert will be right?", width="content")
+asked = share.current_teaching()
+share.draw_teaching()
 with st.sidebar:
-    settings = settings_panel.draw()
+    settings = settings_panel.draw(asked)
 if LAB_DATASETS[settings.dataset].is_medical:
     st.caption(f":material/medical_information: {DIAGNOSIS_NOTE}")
 view = lab_results.current_view()
@@ -31,4 +33,5 @@ status.caption(
     f"Trained {settings.num_seeds} x {len(settings.surrogates)} heads on {result.num_train:,} cases in "
     f"{result.seconds:.2f} s; scored on {result.num_test:,} test cases."
 )
-lab_results.draw(result)
+if share.is_revealed(asked, settings):
+    lab_results.draw(result)

@@ -8,7 +8,7 @@ import cached
 import lesion_memory
 from components import lesion_drop, lesion_expert, lesion_results
 from l2d_core import lesions
-from lesion_session import MAX_ENTRIES, LesionSession, score_batch
+from lesion_session import MAX_ENTRIES, MAX_SESSION_PIXELS, LesionSession, score_batch
 
 DIAGNOSIS_NOTE = (
     "Research demonstration, not for diagnosis: networks trained on published images, that know seven kinds of lesions "
@@ -60,7 +60,8 @@ except (OSError, ValueError) as problem:
     st.error(str(problem))
     st.stop()
 if session.left_out:
-    st.warning(f"More than {MAX_ENTRIES:,} pictures: {session.left_out:,} were left out. Press Clear to go on.")
+    most = f"{MAX_ENTRIES:,} pictures, or {MAX_SESSION_PIXELS // 10**6:,} million pixels in all"
+    st.warning(f"More than {most}: {session.left_out:,} were left out. Press Clear to go on.")
 if session.entries:
     lesion_results.draw(session, system, judge, choice.kind, busy=len(session.intake) > 0)
 if len(session.intake):

@@ -24,7 +24,7 @@ Spec = dict[str, Any]
 Columns = dict[str, pa.Array]  # of one length; Arrow, as the browser gets them, takes a tenth of a DataFrame's time
 
 
-def reliability(table: pd.DataFrame, above_one: pd.DataFrame, estimator: str, *, is_bounded: bool) -> Spec:
+def reliability(table: pd.DataFrame, above_one: pd.DataFrame, look: Look, *, is_bounded: bool) -> Spec:
     """Share right against estimate, bin by bin, over bars of counts that share the axis.
 
     table: of `calibration.reliability_table` with `cases` and `cases_right`, a seed. above_one: one row, or none, with
@@ -39,9 +39,9 @@ def reliability(table: pd.DataFrame, above_one: pd.DataFrame, estimator: str, *,
             "bar": COUNTS_FLOOR + scale * part["cases"].to_numpy(),
             "bar_right": COUNTS_FLOOR + scale * part["cases_right"].to_numpy(),
         }
-        bars.append({**_arrow({name: part[name] for name in part.columns}), **_arrow(tops)})
-    note = _arrow({"text": [f"cases a bin, highest {highest:,.0f}; dark: expert right"]})
-    return _with_data(_reliability_spec(estimator, is_bounded), bins=bars[0], above=bars[1], note=note)
+        bars.append({**arrow({name: part[name] for name in part.columns}), **arrow(tops)})
+    note = arrow({"text": [f"cases a bin, highest {highest:,.0f}; dark: expert right"]})
+    return with_data(_reliability_spec(look, is_bounded), bins=bars[0], above=bars[1], note=note)
 
 
 def risk(predicted: pd.DataFrame, true: pd.DataFrame, estimator: str, *, is_bounded: bool) -> Spec:
@@ -50,17 +50,18 @@ def risk(predicted: pd.DataFrame, true: pd.DataFrame, estimator: str, *, is_boun
     Both tables: low, high, share (of the cases); a first bin from -inf to 0 holds the cases with an estimate above 1,
     and is drawn with a width of its own. is_bounded: no estimate can be above 1, so there is no zone to mark.
     """
-    tables = {name: _place_below_zero(table) for name, table in (("predicted", predicted), ("true", true))}
-    return _with_data(_risk_spec(estimator, is_bounded), **tables)
+    tables = {name: place_below_zero(table) for name, table in (("predicted", predicted), ("true", true))}
+    return with_data(_risk_spec(estimator, is_bounded), **tables)
 
 
-def _place_below_zero(table: pd.DataFrame) -> Columns:
+def place_below_zero(table: pd.DataFrame) -> Columns:
+    """A histogram of risk as columns left, right, share and bin; that of all risks below 0 has a place of its own."""
     low, high = table["low"].to_numpy(), table["high"].to_numpy()
     below = low < 0
     names = ["below 0" if under else f"{a:.2f} to {b:.2f}" for under, a, b in zip(below, low, high, strict=True)]
     left = np.where(below, 1 - ABOVE_ONE - 0.04, low)
     right = np.where(below, 1 - ABOVE_ONE + 0.04, high)
-    return _arrow({"left": left, "right": right, "share": table["share"], "bin": names})
+    return arrow({"left": left, "right": right, "share": table["share"], "bin": names})
 
 
 def coverage(curves: Columns, points: Columns, rules: Columns, measure: str) -> Spec:
@@ -70,18 +71,18 @@ def coverage(curves: Columns, points: Columns, rules: Columns, measure: str) -> 
     rules (horizontal references): line, system (empty for the expert), accuracy. measure: title of the accuracy axis.
     """
     systems = tuple(curves["system"].unique().to_pylist())
-    return _with_data(_coverage_spec(measure, systems), curves=curves, points=points, rules=rules)
+    return with_data(_coverage_spec(measure, systems), curves=curves, points=points, rules=rules)
 
 
 def truth(table: pd.DataFrame, estimator: str) -> Spec:
     """The estimate against the true probability, a mark a case: columns true, estimate."""
-    return _with_data(_truth_spec(estimator), cases=_arrow({name: table[name] for name in table.columns}))
+    return with_data(_truth_spec(estimator), cases=arrow({name: table[name] for name in table.columns}))
 
 
 def columns_of(names: Sequence[str], rows: Sequence[tuple[str | float | None, ...]]) -> Columns:
     """Columns from rows, one value a name; without rows they are empty."""
     values = zip(*rows, strict=True) if rows else [()] * len(names)
-    return _arrow({name: list(column) for name, column in zip(names, values, strict=True)})
+    return arrow({name: list(column) for name, column in zip(names, values, strict=True)})
 
 
 def stacked(parts: Sequence[Mapping[str, pd.Series | str]]) -> Columns:
@@ -99,12 +100,13 @@ def _length(part: Mapping[str, pd.Series | str]) -> int:
     return next(len(column) for column in part.values() if not isinstance(column, str))
 
 
-def _arrow(columns: Mapping[str, Any]) -> Columns:
+def arrow(columns: Mapping[str, Any]) -> Columns:
     """Arrays of Arrow, where NaN is "no value"."""
     return {name: pa.array(np.asarray(values), from_pandas=True) for name, values in columns.items()}
 
 
-def _with_data(spec: Spec, **tables: Columns) -> Spec:
+def with_data(spec: Spec, **tables: Columns) -> Spec:
+    """The specification with these tables, by name, beside those that it has."""
     data = {name: pa.table(columns) for name, columns in tables.items()}
     return {**spec, "datasets": {**spec.get("datasets", {}), **data}}
 
@@ -116,7 +118,8 @@ def _probability(title: str, *, labels: bool = True, end: float = AXIS_END) -> d
     }
 
 
-def _tooltips(*fields: tuple[str, str, str]) -> list[alt.Tooltip]:
+def tooltips(*fields: tuple[str, str, str]) -> list[alt.Tooltip]:
+    """Numbers to be shown at a mark: column, title, format."""
     return [alt.Tooltip(field, type="quantitative", title=title, format=form) for field, title, form in fields]
 
 
@@ -131,10 +134,9 @@ BIN_TOOLTIPS = (
 
 
 @cache
-def _reliability_spec(estimator: str, is_bounded: bool) -> Spec:
-    look = ESTIMATORS[estimator]
+def _reliability_spec(look: Look, is_bounded: bool) -> Spec:
     layers = [*_reliability_ground()[is_bounded:], *_reliability_marks(look), *_count_bars(look)]
-    return _spec(alt.layer(*layers).properties(height=320))
+    return finish(alt.layer(*layers).properties(height=320))
 
 
 def _reliability_ground() -> list[alt.Chart]:
@@ -161,11 +163,11 @@ def _reliability_marks(look: Look) -> list[alt.Chart]:
     )
     point = {"filled": True, "size": 62, "color": look.color, "shape": look.shape, "opacity": 1}
     at_zone = alt.X(datum=ABOVE_ONE)
-    tooltip = _tooltips(("share_correct", "share right", ".3f"), ("cases", "cases above 1, a seed", ",.1f"))
+    tooltip = tooltips(("share_correct", "share right", ".3f"), ("cases", "cases above 1, a seed", ",.1f"))
     return [
         bins.mark_line(color=look.color, strokeDash=list(look.dash), strokeWidth=1.5, opacity=0.7).encode(x=x, y=y),
         bins.mark_rule(color=look.color, strokeWidth=1.6).encode(x=x, y="interval_low:Q", y2="interval_high:Q"),
-        bins.mark_point(**point).encode(x=x, y=y, tooltip=_tooltips(*BIN_TOOLTIPS)),
+        bins.mark_point(**point).encode(x=x, y=y, tooltip=tooltips(*BIN_TOOLTIPS)),
         above.mark_point(**point).encode(x=at_zone, y="share_correct:Q", tooltip=tooltip),
         above.mark_text(dy=-12, color=GREY, fontSize=11, text="above 1").encode(x=at_zone, y="share_correct:Q"),
     ]
@@ -175,7 +177,7 @@ def _count_bars(look: Look) -> list[alt.Chart]:
     bins, above, note = (alt.Chart(alt.NamedData(name)) for name in ("bins", "above", "note"))
     zone = {"x": alt.XDatum(ABOVE_ONE - 0.04), "x2": alt.X2Datum(ABOVE_ONE + 0.04)}
     whole, right = ({"color": look.color, "opacity": opacity} for opacity in (0.3, 0.9))
-    tooltip = _tooltips(*BIN_TOOLTIPS)
+    tooltip = tooltips(*BIN_TOOLTIPS)
     top = alt.Y("bar:Q")
     return [
         bins.mark_rect(**whole).encode(x="low:Q", x2="high:Q", y=top, y2=_floor(), tooltip=tooltip),
@@ -198,7 +200,7 @@ def _risk_spec(estimator: str, is_bounded: bool) -> Spec:
     axis = alt.Axis(values=TICKS, format="%", title="risk = 1 - P(the expert is right)")
     x = alt.X("left:Q", scale=alt.Scale(domain=[1 - AXIS_END, 1], nice=False), axis=axis)
     y = alt.Y("share:Q", axis=alt.Axis(format="%", title="share of cases", tickCount=4))
-    tooltip = [alt.Tooltip("bin:N", title="risk"), *_tooltips(("share", "share of cases", ".1%"))]
+    tooltip = [alt.Tooltip("bin:N", title="risk"), *tooltips(("share", "share of cases", ".1%"))]
     zone = alt.Chart(pd.DataFrame({"x": [1 - AXIS_END], "x2": [0.0]}))
     predicted, true = alt.Chart(alt.NamedData("predicted")), alt.Chart(alt.NamedData("true"))
     bars = {"x": x, "x2": "right:Q", "y": y, "y2": alt.Y2Datum(0), "tooltip": tooltip}
@@ -207,7 +209,7 @@ def _risk_spec(estimator: str, is_bounded: bool) -> Spec:
         predicted.mark_rect(color=look.color, opacity=0.75).encode(**bars),
         true.mark_rect(filled=False, fillOpacity=0, stroke=GREY, strokeWidth=1.8).encode(**bars),
     ]
-    return _spec(alt.layer(*layers[is_bounded:]).properties(height=180))
+    return finish(alt.layer(*layers[is_bounded:]).properties(height=180))
 
 
 @cache
@@ -229,11 +231,11 @@ def _coverage_spec(measure: str, systems: tuple[str, ...]) -> Spec:
     axis = alt.Axis(format="%", title="coverage: share of cases that the machine keeps")
     x = alt.X("coverage:Q", scale=alt.Scale(domain=[0, 1]), axis=axis)
     y = alt.Y("accuracy:Q", scale=alt.Scale(zero=False), axis=alt.Axis(format="%", title=measure))
-    numbers = _tooltips(("coverage", "coverage", ".1%"), ("accuracy", measure, ".2%"))
+    numbers = tooltips(("coverage", "coverage", ".1%"), ("accuracy", measure, ".2%"))
     tooltip = [alt.Tooltip("system:N"), *numbers]
     rule = {"strokeDash": [1, 3], "strokeWidth": 1.5}
     curves, points, rules = (alt.Chart(alt.NamedData(name)) for name in ("curves", "points", "rules"))
-    return _spec(
+    return finish(
         alt.layer(
             rules.transform_filter("datum.system == ''").mark_rule(**rule, color=GREY).encode(y=y),
             rules.transform_filter("datum.system != ''").mark_rule(**rule).encode(y=y, color=color),
@@ -259,18 +261,19 @@ def _truth_spec(estimator: str) -> Spec:
     cases = alt.Chart(alt.NamedData("cases"))
     x = alt.X("true:Q", **_probability("true P(the expert is right | x)", end=1.0))
     y = alt.Y("estimate:Q", **_probability("estimate"))
-    return _spec(
+    return finish(
         alt.layer(
             line.mark_line(color=GREY).encode(x="x:Q", y="y:Q"),
             cases.mark_point(filled=True, size=14, opacity=0.5, color=look.color, shape=look.shape).encode(
-                x=x, y=y, tooltip=_tooltips(("true", "true", ".3f"), ("estimate", "estimate", ".3f"))
+                x=x, y=y, tooltip=tooltips(("true", "true", ".3f"), ("estimate", "estimate", ".3f"))
             ),
         ).properties(height=230)
     )
 
 
-def _spec(chart: alt.TopLevelMixin) -> Spec:
+def finish(chart: alt.TopLevelMixin) -> Spec:
     """The chart as a dict, with its own small tables inside and the named ones left to be filled."""
     spec = chart.to_dict(validate=False)  # the tests validate it
-    spec["config"] = {"legend": {"layout": {"bottom": {"direction": "vertical"}}}}
+    # A screen reader gets a chart's numbers as text beside it (section.chart), and not mark by mark.
+    spec["config"] = {"legend": {"layout": {"bottom": {"direction": "vertical"}}}, "mark": {"aria": False}}
     return spec

@@ -1,6 +1,6 @@
 """The simulated expert's controls: a preset, a slider a class, what a wrong answer looks like, the matrix."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 import streamlit as st
@@ -11,12 +11,14 @@ OWN = "own"
 WRONG_TITLES = {"others": "Any other class, evenly", "all": "Any class, evenly (may be right by luck)"}
 
 
-def draw(dataset: str, class_names: Sequence[str], titles: Mapping[str, str]) -> tuple[tuple[float, ...], str]:
+def draw(
+    dataset: str, class_names: Sequence[str], titles: Mapping[str, str], *, disabled: bool = False
+) -> tuple[tuple[float, ...], str]:
     """Draw the controls; returns the accuracy a class, in 0..1, and the rule for wrong answers.
 
     titles: what a class is called beside its slider, where that is not its name.
     """
-    _draw_preset(dataset, class_names)
+    _draw_preset(dataset, class_names, disabled)
     st.caption("How often it knows the answer, by true class:")
     for name, default in zip(class_names, _percents(dataset_default(class_names), class_names, 0), strict=True):
         st.slider(
@@ -27,6 +29,7 @@ def draw(dataset: str, class_names: Sequence[str], titles: Mapping[str, str]) ->
             format="%d %%",
             key=_key(dataset, name),
             bind="query-params",
+            disabled=disabled,
         )
     accuracy = tuple(st.session_state[_key(dataset, name)] / 100 for name in class_names)
     wrong = st.selectbox(
@@ -35,6 +38,7 @@ def draw(dataset: str, class_names: Sequence[str], titles: Mapping[str, str]) ->
         format_func=WRONG_TITLES.get,
         key="wrong",
         bind="query-params",
+        disabled=disabled,
         help="With the second choice a guess can hit the true class, as in the authors' code: 75 % of ten classes "
         "is then right in 77.5 %.",
     )
@@ -43,6 +47,11 @@ def draw(dataset: str, class_names: Sequence[str], titles: Mapping[str, str]) ->
         with matrix:
             _draw_matrix(accuracy, wrong, class_names)
     return accuracy, wrong
+
+
+def settings_keys(dataset: str, class_names: Sequence[str]) -> dict[str, Callable[[str], str] | None]:
+    """The keys of its settings, each with how its value is written in an address, or None for as it is."""
+    return {_key(dataset, name): None for name in class_names} | {"wrong": WRONG_TITLES.__getitem__}
 
 
 def set_expert(dataset: str, class_names: Sequence[str], accuracy: Sequence[float], wrong: str) -> None:
@@ -57,7 +66,7 @@ def dataset_default(class_names: Sequence[str]) -> str:
     return "dermatologist" if PRESETS["dermatologist"].fits(class_names) else "half"
 
 
-def _draw_preset(dataset: str, class_names: Sequence[str]) -> None:
+def _draw_preset(dataset: str, class_names: Sequence[str], disabled: bool) -> None:
     offered = [name for name, preset in PRESETS.items() if preset.fits(class_names)]
     k_key = f"{dataset}_k"
     current = _matching_preset(dataset, class_names, offered)
@@ -71,6 +80,7 @@ def _draw_preset(dataset: str, class_names: Sequence[str]) -> None:
         args=(dataset, tuple(class_names)),
         icon=":material/person:",
         width="stretch",
+        disabled=disabled,
         help="An expert to start from: sets the slider of each class",
     )
     st.button(
@@ -78,8 +88,11 @@ def _draw_preset(dataset: str, class_names: Sequence[str]) -> None:
         icon=":material/restart_alt:",
         on_click=_set_accuracies,
         args=(dataset, tuple(class_names), dataset_default(class_names)),
+        disabled=disabled,
         help="Back to this data set's first expert",
     )
+    if current != OWN:
+        st.caption(PRESETS[current].look_at)
     if current != OWN and PRESETS[current].takes_k:
         st.slider(
             "k: classes that the expert knows",
@@ -87,6 +100,7 @@ def _draw_preset(dataset: str, class_names: Sequence[str]) -> None:
             len(class_names),
             min(5, len(class_names)),
             key=k_key,
+            disabled=disabled,
             on_change=_set_accuracies,
             args=(dataset, tuple(class_names), current),
         )

@@ -9,13 +9,13 @@ import streamlit as st
 import lab_experiment
 from components import charts, numbers, plane, section, summary
 from components.looks import ESTIMATORS, SYSTEMS
+from components.settings_panel import STRATEGIES
 from l2d_core.surrogates import SURROGATES
 from lab_experiment import LabResult, Look
 from lab_settings import View
 
 Rows = Mapping[tuple[str, str], numbers.Row]
 
-STRATEGIES = {"equal_width": "Equal width", "equal_mass": "Equal mass"}
 CLASS_TRUTH = (
     "only by the class of each case. An estimate sees the image, not the class: even a perfect one is less spread out, "
     "and the distance to this truth does not rank estimators"
@@ -89,7 +89,7 @@ def _draw_reliability(seen: Look) -> None:
                     continue
                 section.chart(
                     charts.reliability(
-                        tables[estimator], above[estimator], estimator, is_bounded=_is_bounded(estimator)
+                        tables[estimator], above[estimator], ESTIMATORS[estimator], is_bounded=_is_bounded(estimator)
                     ),
                     f"reliability-{estimator}",
                     f"Reliability diagram of {ESTIMATORS[estimator].title}",

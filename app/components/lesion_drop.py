@@ -7,6 +7,7 @@ import streamlit as st
 import lesion_drawing
 import lesion_folders
 import lesion_memory
+from l2d_core.datasets.ham10000_table import MAX_BYTES as MAX_TABLE_BYTES
 from l2d_core.image_archives import MAX_ARCHIVE_BYTES, MAX_MEMBERS
 from l2d_core.images import MAX_FILE_BYTES, safe_name
 from lesion_intake import Source
@@ -14,7 +15,6 @@ from lesion_session import LesionSession, Patients, key_of
 
 KEY = "lesion-session"
 MAX_FROM_FOLDER = 2_000
-TABLE_MB = 32
 LIMITS = (
     f"JPEG, PNG, WebP, BMP or TIFF, whatever the name says: at most {MAX_FILE_BYTES // 2**20} MB an image, "
     f"{MAX_ARCHIVE_BYTES // 2**20} MB and {MAX_MEMBERS:,} files a zip. Kept in memory only, for this browser tab only, "
@@ -84,7 +84,7 @@ def _draw_table(session: LesionSession) -> None:
         key=key,
         on_change=_read_table,
         args=(session, key),
-        max_upload_size=TABLE_MB,
+        max_upload_size=MAX_TABLE_BYTES // 2**20,
         help="A text table such as HAM10000_metadata.csv, with columns image_id, age, sex and localization; commas, "
         "semicolons or tabs. Rows are matched to images by name, never by position. Only the MLP-Mixer's own answer "
         "uses it.",
@@ -98,13 +98,13 @@ def _draw_table(session: LesionSession) -> None:
 
 def _read_table(session: LesionSession, key: str) -> None:
     file = st.session_state[key]
-    session.patients = None
+    session.uploaded = None
     st.session_state[f"{key}-problem"] = ""
     if file is None:
         return
     session.uploads.add(file.file_id)
     try:
-        session.patients = Patients.read(file.getvalue(), safe_name(file.name))
+        session.uploaded = Patients.read(file.getvalue(), safe_name(file.name))
     except ValueError as problem:
         st.session_state[f"{key}-problem"] = str(problem)
 
@@ -112,9 +112,10 @@ def _read_table(session: LesionSession, key: str) -> None:
 def _matched(session: LesionSession, patients: Patients) -> str:
     names = {key_of(entry.name) for entry in session.entries if entry.digest}
     without = sorted(names - patients.rows.keys())
+    beside = "" if session.uploaded else ", found beside the images"
     text = (
-        f"{patients.name}: {len(patients.rows):,} rows; {len(names) - len(without):,} of {len(names):,} images by name "
-        f"are in it, {len(patients.rows.keys() - names):,} rows have no image here."
+        f"{patients.name}{beside}: {len(patients.rows):,} rows; {len(names) - len(without):,} of {len(names):,} images "
+        f"by name are in it, {len(patients.rows.keys() - names):,} rows have no image here."
     )
     if without:
         text += f" Without a row: {', '.join(without[:3])}{', ...' if len(without) > 3 else ''}."
@@ -148,6 +149,7 @@ def _draw_folders(session: LesionSession) -> None:
         name = st.selectbox("Folder", list(counts), format_func=lambda name: f"{name} ({counts[name]:,} images)")
         if "ham10000" in name.lower():
             st.caption("On images that the networks were trained on they do better than on new ones.")
+        st.caption("A table of age, sex and site that lies with the images, or in the folder above, is read too.")
         most = min(counts[name], MAX_FROM_FOLDER)
         count = st.number_input("How many, the first by name", 1, most, min(24, most))
         st.button(
@@ -164,7 +166,11 @@ def _add_folder(session: LesionSession, name: str, count: int) -> None:
     top = lesion_folders.root()
     if top is None:
         return
-    for path in lesion_folders.list_images(top, name)[:count]:
+    paths = lesion_folders.list_images(top, name)[:count]
+    found = lesion_folders.find_patients(top, name, paths)
+    if found is not None:
+        session.beside = found.joined(session.beside)
+    for path in paths:
         session.add(Source(f"folder:{name}/{path.name}", safe_name(path.name), partial(lesion_folders.read_file, path)))
 
 

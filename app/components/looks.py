@@ -27,4 +27,11 @@ SYSTEMS = {
     "asymmetric_softmax": Look("Asymmetric softmax system", "#E69F00", "triangle-up", (8, 3, 2, 3)),
 }
 
+# The parties, where a picture is not about estimators.
+PARTIES = {
+    "machine": Look("The machine", "#56B4E9", "triangle-up", (1, 0)),
+    "expert": Look("The expert", "#009E73", "diamond", (4, 2)),
+    "system": Look("Both together", "#0072B2", "circle", (1, 0)),
+}
+
 GREY = "#808892"

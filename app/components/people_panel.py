@@ -1,5 +1,8 @@
 """The choice between a simulated expert and people whose answers are recorded."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -11,7 +14,7 @@ from lab_settings import DATA_ROOT
 KINDS = {"simulated": "Simulated", "people": "People"}
 
 
-def draw(dataset: str) -> str:
+def draw(dataset: str, *, disabled: bool = False) -> str:
     """Draw the choice; returns whose answers are taken, or "" for a simulated expert."""
     crowd = LAB_DATASETS[dataset].people
     kind = st.segmented_control(
@@ -22,7 +25,8 @@ def draw(dataset: str) -> str:
         format_func=KINDS.get,
         key=f"{dataset}_expert",
         bind="query-params",
-        help="People: what annotators really said of these images, mistakes and all.",
+        disabled=disabled,
+        help="People: what annotators really said of these cases, mistakes and all.",
     )
     if kind == "simulated":
         return ""
@@ -40,17 +44,20 @@ def draw(dataset: str) -> str:
         format_func=crowd.names.get,
         key=f"{dataset}_people",
         bind="query-params",
+        disabled=disabled,
     )
-    st.caption(
-        "Tested on other people: for each seed and test image one answer is drawn from the about 51 that are recorded, "
-        "so that P(the expert is right) is known image by image."
-    )
+    st.caption(crowd.tested_on)
     table = st.expander("How often they are right", icon=":material/group:", on_change="rerun")
     if table.open:
         with table:
             st.dataframe(_accuracy_table(dataset, name), height="content")
-            st.caption(f"Percent, by true class, of the images here. {crowd.source}.")
+            st.caption(f"Percent, by true class, of the cases here. {crowd.source}.")
     return name
+
+
+def settings_keys(dataset: str) -> dict[str, Callable[[Any], str] | None]:
+    """The keys of its settings, each with how its value is written in an address."""
+    return {f"{dataset}_expert": KINDS.__getitem__, f"{dataset}_people": LAB_DATASETS[dataset].people.names.__getitem__}
 
 
 @st.cache_data(show_spinner=False)

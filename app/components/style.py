@@ -13,7 +13,9 @@ _SHEET = """
 [class*="st-key-charts"] [data-testid="stHorizontalBlock"] {flex-wrap: wrap;}
 [class*="st-key-charts"] [data-testid="stColumn"] {flex: 1 1 270px; min-width: 270px;}
 [class*="st-key-wide-charts"] [data-testid="stColumn"] {flex: 1 1 360px; min-width: 360px;}
+[class*="st-key-hidden-"] {visibility: hidden; position: absolute; height: 0; overflow: hidden;}
 .for-screen-readers {position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);}
+[data-testid="stCaptionContainer"] {color: inherit; opacity: .82;}
 .kpis {display: grid; grid-template-columns: repeat(auto-fit, minmax(148px, 1fr)); gap: .6rem; margin: .1rem 0;}
 .kpi {border: 1px solid rgba(128,136,146,.35); border-left: 5px solid var(--look, rgba(128,136,146,.6));
   border-radius: .4rem; padding: .4rem .65rem .45rem;}
@@ -27,6 +29,10 @@ _SHEET = """
 """
 
 
+# On the dark theme's light blue, white letters would be hard to read.
+_DARK = '<style>[data-testid="stBaseButton-primary"] * {color: #12161c;}</style>'
+
+
 def apply() -> None:
     """Put the style sheet into the page."""
-    st.html(_SHEET)
+    st.html(_SHEET + (_DARK if st.context.theme.type == "dark" else ""))

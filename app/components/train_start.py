@@ -63,7 +63,7 @@ def _describe(config: RunConfig) -> str:
     network = network_of(config)
     title = NETWORKS[network].title if network else config.model
     cases = DATASETS[config.dataset].sizes[0]
-    about = "about " if config.dataset == "ham10000" else ""
+    about = "about " if config.dataset in ("ham10000", "galaxy_zoo") else ""
     stop = (
         f", fewer where {config.patience} bring no better loss"
         if (config.patience or config.epochs) < config.epochs

@@ -17,10 +17,10 @@ VALIDATION_FRACTION = 0.1
 
 
 def load_splits(name: str, seed: int = 0, noise: float = 0.0) -> Splits:
-    """The bank `name` ("ham10000", "cifar10") in training, validation and test, features (N, 128) float32.
+    """The bank `name`, one of BANKS, in training, validation and test, features (N, D) float32.
 
-    Where the publisher gives no split: 60/20/20 of the groups (lesions), stratified by class. Where there is one: its
-    test part, and 10 % of its training part for validation. The seed decides what is drawn.
+    Where the publisher gives no split: 60/20/20 of the groups (lesions, say), stratified by class. Where there is
+    one: its test part, and 10 % of its training part for validation. The seed decides what is drawn.
     noise: standard deviation of Gaussian noise on each feature, in units of that feature's own over the bank.
     """
     if not 0 <= noise < float("inf"):
@@ -97,6 +97,8 @@ CIFAR10_PEOPLE = Crowd(
     right=_right,
     source="CIFAR-10N, Wei and others 2022, CC BY-NC 4.0 (training images); "
     "CIFAR-10H, Peterson and others 2019, CC BY-NC-SA 4.0 (test images)",
+    tested_on="Tested on other people: for each seed and test image one answer is drawn from the about 51 that are "
+    "recorded, so that P(the expert is right) is known image by image.",
 )
 CIFAR10 = LabDataset(
     title="CIFAR-10: small photographs",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from l2d_core.datasets.ham10000_fields import CLASS_NAMES
-from l2d_core.datasets.ham10000_files import Files, find_files, find_folder
+from l2d_core.datasets.ham10000_files import Files, describe_zip, find_files, find_folder
 from l2d_core.datasets.ham10000_join import Joined, join
 from l2d_core.datasets.ham10000_metadata import read_metadata
 from l2d_core.datasets.ham10000_report import NUM_IMAGES, Report, make_report
@@ -73,7 +73,7 @@ def _join(data_root: Path) -> tuple[Files, Joined]:
 def _advise(files: Files) -> str:
     """How to get the data, after what lies in the folder instead."""
     links = [f"{files.links:,} links to folders were not followed"] if files.links else []
-    found = [*files.strays[:5], *links]
+    found = [*files.strays[:5], *map(describe_zip, files.zips[:5]), *links]
     return " ".join(f"{sentence}." for sentence in [*found, HOW_TO_GET])
 
 

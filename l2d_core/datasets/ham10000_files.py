@@ -1,5 +1,6 @@
 """The files of HAM10000 in a folder: images by id, tables of metadata, and what lies there instead of them."""
 
+import hashlib
 import os
 import zipfile
 from dataclasses import dataclass
@@ -12,6 +13,11 @@ IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png")
 TABLE_SUFFIXES = ("", ".csv", ".tab", ".tsv", ".txt")
 UNFINISHED_SUFFIXES = (".part", ".crdownload", ".download")
 OWN_PREFIXES = ("ham10000", "isic_0", "isic2018")
+# The publisher's archives in lower case: bytes and MD5, as Harvard Dataverse states them.
+PUBLISHED_ZIPS = {
+    "ham10000_images_part_1.zip": (1_366_522_108, "4639bfa73ab251610530a97c898e6e46"),
+    "ham10000_images_part_2.zip": (1_403_566_547, "da43d6cc50f6613013be07e8986b384b"),
+}
 MAX_DEPTH = 6
 DERMAMNIST = (
     "DermaMNIST, which is not read here: 28x28 copies of HAM10000, split by image 7:1:2, so that lesions are in "
@@ -24,8 +30,8 @@ class Files:
     """What a folder holds. images: match key -> paths of that image's copies, the one to take first.
 
     tables: files whose header is that of metadata; others: table files that are something else, and why; strays: in
-    words, archives that are not unpacked and the like; links: how many links to folders were not followed, which are
-    all but those in the folder itself that lead out of it.
+    words, unfinished downloads and the like; zips: `describe_zip` tells what they are; links: how many links to
+    folders were not followed, which are all but those in the folder itself that lead out of it.
     """
 
     folder: Path
@@ -33,6 +39,7 @@ class Files:
     tables: list[Path]
     others: dict[Path, str]
     strays: list[str]
+    zips: list[Path]
     links: int
 
     @property
@@ -59,7 +66,7 @@ def find_files(folder: Path) -> Files:
     Images are told apart by the key of their stem: the copy in the first folder counts, by name, of those nearest to
     the top. Hidden files, macOS extras and links to folders are left out.
     """
-    images, tables, others, strays = {}, [], {}, []
+    images, tables, others, strays, zips = {}, [], {}, [], []
     paths, links = _walk(folder)
     for path in sorted(paths, key=lambda path: _order(path, folder)):
         suffix = path.suffix.casefold()
@@ -71,9 +78,11 @@ def find_files(folder: Path) -> Files:
                 others[path] = problem
             else:
                 tables.append(path)
+        elif suffix == ".zip":
+            zips.append(path)
         else:
             strays += _describe_stray(path, suffix)
-    return Files(folder, images, tables, others, strays, links)
+    return Files(folder, images, tables, others, strays, zips, links)
 
 
 def _walk(folder: Path) -> tuple[list[Path], int]:
@@ -122,14 +131,16 @@ def _why_no_metadata(path: Path) -> str:
 def _describe_stray(path: Path, suffix: str) -> list[str]:
     if suffix in UNFINISHED_SUFFIXES:
         return [f"{path.name} is an unfinished download"]
-    if suffix == ".zip":
-        return [_describe_zip(path)]
     if suffix == ".npz" and "dermamnist" in path.name.casefold():
         return [f"{path.name} is {DERMAMNIST}"]
     return []
 
 
-def _describe_zip(path: Path) -> str:
+def describe_zip(path: Path) -> str:
+    """What a zip in the folder is, in words; one of the publisher's name is compared by size and MD5, in seconds."""
+    problem = _unlike_published(path)
+    if problem:
+        return f"{path.name} {problem}"
     try:
         with zipfile.ZipFile(path) as archive:
             names = [name for name in archive.namelist() if not any(map(_is_hidden, Path(name).parts))]
@@ -138,3 +149,17 @@ def _describe_zip(path: Path) -> str:
         return f"{path.name} is no whole zip ({size:,} bytes): an incomplete download, get it again"
     count = sum(name.casefold().endswith(IMAGE_SUFFIXES) for name in names)
     return f"{path.name} is not unpacked ({count:,} images in it): unpack it there"
+
+
+def _unlike_published(path: Path) -> str:
+    """How a zip of a published one's name differs from it; empty where it does not, or has another name."""
+    if path.name.casefold() not in PUBLISHED_ZIPS:
+        return ""
+    size, digest = PUBLISHED_ZIPS[path.name.casefold()]
+    found = path.stat().st_size
+    if found < size:
+        return f"has {found:,} of the published {size:,} bytes: an incomplete download, get it again"
+    with path.open("rb") as file:
+        if found == size and hashlib.file_digest(file, "md5").hexdigest() == digest:
+            return ""
+    return f"is not the published file ({found:,} of {size:,} bytes, MD5 not {digest}): get it again"

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from l2d_core.datasets.ham10000_fields import CLASS_NAMES, UNKNOWN
-from l2d_core.datasets.ham10000_files import Files
+from l2d_core.datasets.ham10000_files import Files, describe_zip
 from l2d_core.datasets.ham10000_join import Joined
 from l2d_core.datasets.ham10000_split import SPLITS, cut_rows, describe_split
 
@@ -119,7 +119,7 @@ def make_report(files: Files, joined: Joined) -> Report:
         },
         notes=dict(notes.most_common()),
         tables=joined.tables,
-        strays=tuple(files.strays),
+        strays=(*files.strays, *map(describe_zip, files.zips)),
         num_links=files.links,
         splits={name: describe_split(images, cut_rows(images, 0, name)) for name in SPLITS if len(images)},
     )

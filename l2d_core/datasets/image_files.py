@@ -11,6 +11,7 @@ from jaxtyping import Float
 from PIL import Image
 from torch import Tensor
 
+from l2d_core.images import MAX_FILE_BYTES, MAX_PIXELS, ImageProblem, open_image
 from l2d_core.models.backbones import MEAN, STD
 
 MIN_SIZE, MAX_SIZE = 16, 1024  # pixels, high or wide
@@ -19,18 +20,33 @@ MIN_SIZE, MAX_SIZE = 16, 1024  # pixels, high or wide
 def read_image(path: str | os.PathLike, image_size: tuple[int, int]) -> Float[Tensor, "3 H W"]:
     """An image file as a network wants it: RGB, bicubically resized to (height, width), (pixel - MEAN) / STD.
 
+    By the rules of `images.open_image`, as for an upload: upright, transparency over white, nothing damaged or huge.
     OSError names a file that is no image, or a damaged one.
     """
-    try:
-        with Image.open(path) as image:
-            rgb = image.convert("RGB")
-    except OSError as problem:
-        raise OSError(f"{os.fspath(path)} cannot be read as an image: {problem}") from problem
+    rgb = _plain_jpeg(path) or _any_image(path)
     height, width = image_size
     if rgb.size != (width, height):
         rgb = rgb.resize((width, height), Image.Resampling.BICUBIC)
     pixels = torch.from_numpy(np.asarray(rgb).copy()).permute(2, 0, 1)
     return (pixels / 255 - MEAN) / STD
+
+
+def _plain_jpeg(path: str | os.PathLike) -> Image.Image | None:
+    """A JPEG to which no rule applies, as the published images are: eight times faster than `_any_image`. Else None."""
+    try:
+        with Image.open(path, formats=("JPEG",)) as image:
+            is_plain = image.mode == "RGB" and "exif" not in image.info and image.width * image.height <= MAX_PIXELS
+            return image.convert("RGB") if is_plain else None
+    except Exception:  # whatever it is, _any_image says it
+        return None
+
+
+def _any_image(path: str | os.PathLike) -> Image.Image:
+    try:
+        with Path(path).open("rb") as file:
+            return Image.fromarray(open_image(file.read(MAX_FILE_BYTES + 1), Path(path).name).pixels)
+    except ImageProblem as problem:
+        raise OSError(f"{os.fspath(path)} cannot be read as an image: {problem.reason}") from problem
 
 
 def read_images(paths: Sequence[Path], image_size: tuple[int, int]) -> Float[Tensor, "N 3 H W"]:

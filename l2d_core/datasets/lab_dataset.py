@@ -17,6 +17,7 @@ class Crowd:
     names: who can be the expert in training -> in words. missing: (data_root) -> which files are not there, or "".
     answers: (data_root, ids, name, generator) -> (N,), one answer a case. right: (data_root, test ids, labels) ->
     (N,), the true P(a person is right | case), by which test answers are drawn. source: where the answers come from.
+    tested_on: who answers in the test, in a sentence.
     """
 
     names: Mapping[str, str]
@@ -24,6 +25,7 @@ class Crowd:
     answers: Callable[[Path, np.ndarray, str, np.random.Generator], np.ndarray]
     right: Callable[[Path, np.ndarray, np.ndarray], np.ndarray]
     source: str
+    tested_on: str = ""
 
 
 @dataclass(frozen=True)

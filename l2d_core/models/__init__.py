@@ -1,4 +1,4 @@
-"""Networks, one file each, and those that can be trained from images by name."""
+"""Networks, one file each, and those that can be trained by name, from images or from word vectors."""
 
 from collections.abc import Callable, Mapping
 
@@ -9,16 +9,18 @@ from l2d_core.call_options import check_options
 from l2d_core.checks import require_known
 from l2d_core.models.backbones import lite0_classifier, resnet34, resnet50
 from l2d_core.models.small_resnet import small_resnet
+from l2d_core.models.text_cnn import text_cnn
 from l2d_core.models.wide_resnet import wide_resnet
 from l2d_core.seeds import torch_generator
 
-# Each is called with (num_outputs, image_shape (C, H, W), **options).
+# Each is called with (num_outputs, shape of a case, (C, H, W) or (D, T), **options).
 MODELS: dict[str, Callable[..., nn.Module]] = {
     "small_resnet": small_resnet,
     "wide_resnet": wide_resnet,
     "resnet34": resnet34,
     "resnet50": resnet50,
     "efficientnet_lite0": lite0_classifier,
+    "text_cnn": text_cnn,
 }
 
 
@@ -32,7 +34,7 @@ def make_model(
 ) -> nn.Module:
     """A new network whose first weights depend on the seed alone; K+J outputs for K classes and J experts.
 
-    name: in MODELS; image_shape (C, H, W); options: keyword options of that network.
+    name: in MODELS; image_shape (C, H, W), or (D, T) of word vectors; options: keyword options of that network.
     ValueError on an unknown name or option, or on an option or a shape that the network refuses.
     """
     require_known("model", name, MODELS)

@@ -18,6 +18,7 @@ from l2d_core.expert_answers import StoredAnswers, open_answers
 from l2d_core.experts import DERMATOLOGIST_RECALL, per_class
 from l2d_core.intervals import mean_and_interval
 from l2d_core.reproductions.reproduction import Reproduction, as_table, row
+from l2d_core.reproductions.request import Request
 from l2d_core.runs import list_runs, open_run
 
 NETWORKS = Path(__file__).resolve().parents[2] / "pretrained" / "ham10000"
@@ -40,13 +41,14 @@ NOTES = (
 )
 
 
-def ham10000(seeds: Sequence[int]) -> Reproduction:
+def ham10000(request: Request) -> Reproduction:
     """From what is shipped: heads on frozen features with two experts, and the fine-tuned networks, where they are.
 
     details: "classes", who is right in which class, with n; "risk_histograms", predicted and true.
-    FileNotFoundError where the features or the mixer's answers are missing.
+    FileNotFoundError where the features or the mixer's answers are missing; ValueError at another scale than quick.
     """
-    start = time.perf_counter()
+    request.only_quick("ham10000")
+    start, seeds = time.perf_counter(), request.seeds
     splits, stored = load_splits("ham10000", 0), open_answers(MIXER)
     recalls = per_class([DERMATOLOGIST_RECALL[name] for name in splits.train.class_names])
     systems: dict[str, Seeds] = {

@@ -1,4 +1,4 @@
-"""The app's folder on the path, as `streamlit run` has it, and what a test can watch or hold open."""
+"""On the path: the app, as `streamlit run` has it, and the library's tests; what a test can watch or hold open."""
 
 import sys
 from types import SimpleNamespace
@@ -8,9 +8,9 @@ import streamlit as st
 
 pytest.register_assert_rewrite("lab_page")
 
-from lab_page import APP  # noqa: E402
+from lab_page import APP, ROOT  # noqa: E402
 
-sys.path.insert(0, str(APP))
+sys.path[:0] = [str(APP), str(ROOT / "tests" / "core")]
 
 
 class OwnProcess:

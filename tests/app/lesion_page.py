@@ -69,7 +69,7 @@ def upload(app, *files):
 
 def upload_table(app, text, name="table.csv"):
     """Put a table into its field, and run."""
-    uploader(app, 1).set_value((name, text.encode(), "text/csv"))
+    uploader(app, 1).set_value((name, text.encode() if isinstance(text, str) else text, "text/csv"))
     return app.run()
 
 

@@ -11,7 +11,7 @@ SETTLED = """() =>
     !document.querySelector('[data-stale=true]')"""
 CHANGED = "before => JSON.stringify([...document.querySelectorAll('.kpi')].map(card => card.innerText)) !== before"
 CARDS = "JSON.stringify([...document.querySelectorAll('.kpi')].map(card => card.innerText))"
-ALERTS = '[data-testid="stException"], [data-testid="stAlert"]'
+ALERTS = '[data-testid="stException"], [data-testid="stAlertContentError"], [data-testid="stAlertContentWarning"]'
 
 
 def open_lab(page, server, **settings):

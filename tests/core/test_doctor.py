@@ -35,6 +35,8 @@ def test_missing_data_sets_are_told_with_how_to_get_cifar10(tmp_path):
     assert told["CIFAR-10"].startswith(f"not in {tmp_path}. Three ways to get it: (1)")
     assert told["CIFAR-10N"] == f"no {tmp_path / 'cifar10n' / 'CIFAR-10_human.pt'}"
     assert told["HAM10000"] == f"not in {tmp_path}"
+    assert told["HateSpeech"] == f"no {tmp_path / 'hate_speech' / 'labeled_data.csv'}"
+    assert told["Galaxy Zoo"] == f"no votes in {tmp_path / 'galaxy_zoo'}"
 
 
 def test_data_sets_that_are_there_are_counted(tmp_path, monkeypatch):

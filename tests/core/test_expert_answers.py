@@ -8,7 +8,8 @@ import torch
 from made_cifar10 import Trap
 
 from l2d_core import expert_answers
-from l2d_core.data import DeferralData, Splits, save_arrays
+from l2d_core.array_files import save_arrays
+from l2d_core.data import DeferralData, Splits
 from l2d_core.expert_answers import StoredAnswers, ask, open_answers
 
 NAMES = ("a", "b", "c")

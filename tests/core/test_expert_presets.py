@@ -28,6 +28,7 @@ def test_every_preset_that_fits_gives_an_accuracy_in_0_to_1_for_each_class(name,
         assert (accuracy.shape, accuracy.dtype) == ((len(class_names),), torch.float64)
         check_confusion(per_class(accuracy, wrong=preset.wrong))
     assert preset.title
+    assert "Look at" in preset.look_at
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,7 @@ def test_every_preset_that_fits_gives_an_accuracy_in_0_to_1_for_each_class(name,
         ("useful", [1.0] * 7 + [0.1] * 3),
         ("random", [0.1] * 10),
         ("first_k", [0.7] * 4 + [0.1] * 6),
+        ("specialist", [1.0] + [0.0] * 9),
         ("always_right", [1.0] * 10),
     ],
 )

@@ -124,7 +124,9 @@ def test_a_file_that_is_no_archive_is_refused(tmp_path):
 
 
 def test_an_unknown_bank_lists_the_known_ones():
-    with pytest.raises(ValueError, match="name must be one of 'cifar10', 'ham10000'; got 'mnist'"):
+    with pytest.raises(
+        ValueError, match="name must be one of 'cifar10', 'ham10000', 'hate_speech', 'galaxy_zoo'; got 'mnist'"
+    ):
         bank_path("mnist")
 
 
@@ -190,7 +192,7 @@ def test_the_card_gives_checksum_and_size_of_each_file(name):
     assert f"{len(data):,} bytes" in row.group()
 
 
-def test_both_files_together_stay_under_10_mb():
+def test_all_files_together_stay_under_10_mb():
     assert sum(bank_path(name).stat().st_size for name in BANKS) < 10_000_000
 
 

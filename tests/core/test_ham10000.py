@@ -238,20 +238,20 @@ def zip_of(path, count):
 def test_a_zip_instead_of_images_is_to_be_unpacked(tmp_path):
     home = tmp_path / "ham10000"
     write_table(home)
-    zip_of(home / f"{PART_1}.zip", 3)
+    zip_of(home / "lesions.zip", 3)
     with pytest.raises(
-        FileNotFoundError, match=r"no images in .*part_1\.zip is not unpacked \(3 images in it\): unpack"
+        FileNotFoundError, match=r"no images in .*lesions\.zip is not unpacked \(3 images in it\): unpack"
     ):
         ham10000.list_images(tmp_path)
 
 
 def test_a_truncated_zip_is_an_incomplete_download(home):
-    path = zip_of(home / f"{PART_2}.zip", 5)
+    path = zip_of(home / "more.zip", 5)
     path.write_bytes(path.read_bytes()[:-1024])
     put(home, f"{PART_1}.zip.crdownload")
     (home / PART_2 / "ISIC_4.jpg").unlink()
     with pytest.raises(
-        FileNotFoundError, match=r"lacks 1 of the 4 .*part_2\.zip is no whole zip .*incomplete download"
+        FileNotFoundError, match=r"lacks 1 of the 4 .*more\.zip is no whole zip .*incomplete download"
     ):
         ham10000.list_images(home.parent)
     assert f"{PART_1}.zip.crdownload is an unfinished download" in str(ham10000.examine(home.parent))

@@ -34,7 +34,7 @@ def inputs_by_id(splits):
 
 
 def test_the_lab_offers_its_data_sets_in_this_order():
-    assert NAMES == ["ham10000", "cifar10", "digits", "gaussians"]
+    assert NAMES == ["ham10000", "cifar10", "hate_speech", "galaxy_zoo", "digits", "gaussians"]
 
 
 @pytest.mark.parametrize("name", NAMES)

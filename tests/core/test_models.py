@@ -8,6 +8,7 @@ from l2d_core.models import MODELS, backbones, make_model
 from l2d_core.models.head import Float32Linear
 
 SHAPE = (3, 32, 32)
+SHAPES = {"text_cnn": (20, 12)}
 OPTIONS = {"wide_resnet": {"depth": 10, "width": 1}}
 
 
@@ -30,9 +31,11 @@ def wide_resnet_parameters(depth, width, outputs):
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_gives_float32_logits_and_learns_in_bfloat16(name):
     pytest.importorskip("timm")
-    model = make_model(name, 5, SHAPE, seed=0, options=OPTIONS.get(name))
+    shape = SHAPES.get(name, SHAPE)
+    model = make_model(name, 5, shape, seed=0, options=OPTIONS.get(name))
+    inputs = torch.randn(2, *shape)
     with torch.autocast("cpu", torch.bfloat16):
-        logits = model(torch.randn(2, *SHAPE).contiguous(memory_format=torch.channels_last))
+        logits = model(inputs.contiguous(memory_format=torch.channels_last) if inputs.ndim == 4 else inputs)
     assert logits.shape == (2, 5)
     assert logits.dtype == torch.float32
     logits.sum().backward()

@@ -243,7 +243,7 @@ def identity(raw, number):
 
 
 def test_an_unknown_data_set_lists_the_known_ones(tmp_path):
-    with pytest.raises(ValueError, match="dataset must be one of 'cifar10', 'ham10000'; got 'svhn'"):
+    with pytest.raises(ValueError, match="dataset must be one of 'cifar10', 'ham10000', 'galaxy_zoo'; got 'svhn'"):
         make_bank("svhn", tmp_path)
 
 

@@ -5,16 +5,17 @@ import pandas as pd
 import pytest
 
 from l2d_core import evaluation
-from l2d_core.reproduce import as_markdown, reproduce
+from l2d_core.reproduce import as_markdown, names_at, reproduce
 from l2d_core.reproductions import REPRODUCTIONS
 from l2d_core.reproductions.ham10000 import _finding
 from l2d_core.reproductions.reproduction import COLUMNS, as_table, row
+from l2d_core.reproductions.request import Request
 
 
 @pytest.fixture(scope="module")
 def ham(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tables")
-    return reproduce("ham10000", range(2), folder), folder
+    return reproduce("ham10000", Request((0, 1)), folder), folder / "ham10000"
 
 
 def test_every_number_has_its_n_its_seeds_and_an_interval_where_there_is_more_than_one_seed(ham):
@@ -41,18 +42,19 @@ def test_the_papers_numbers_stand_beside_the_right_rows(ham):
 
 def test_the_tables_are_kept_as_csv_and_the_page_says_what_they_say(ham):
     result, folder = ham
-    kept = pd.read_csv(folder / "ham10000.csv")
+    kept = pd.read_csv(folder / "table.csv")
     assert len(kept) == len(result.table)
     np.testing.assert_allclose(kept["mean"], result.table["mean"].astype(float))
-    page = (folder / "ham10000.md").read_text()
+    page = (folder / "page.md").read_text()
     assert page == as_markdown(result)
     for finding in result.findings:
         assert finding in page
     assert {path.name for path in folder.iterdir()} == {
-        "ham10000.csv",
-        "ham10000-classes.csv",
-        "ham10000-risk_histograms.csv",
-        "ham10000.md",
+        "table.csv",
+        "classes.csv",
+        "risk_histograms.csv",
+        "manifest.json",
+        "page.md",
     }
 
 
@@ -80,10 +82,16 @@ def test_a_finding_follows_from_the_numbers():
     assert "one-vs-all 5.0 %, softmax odds 20.0 % (paper: 8.0 and 26.7 %)" in finding(0.05, 0.20, 0.01)
 
 
-@pytest.mark.parametrize(("name", "seeds", "message"), [("ham", 3, "ham10000"), ("ham10000", 1, "at least 2")])
-def test_what_cannot_be_reproduced_is_refused(name, seeds, message):
-    with pytest.raises(ValueError, match=message):
-        reproduce(name, range(seeds))
+def test_an_unknown_result_is_refused_and_the_known_ones_are_named():
+    with pytest.raises(ValueError, match="ham10000"):
+        reproduce("ham", Request((0, 1)))
+
+
+def test_what_is_made_of_shipped_scores_has_one_scale(tmp_path):
+    with pytest.raises(ValueError, match="only the scale quick"):
+        reproduce("ham10000", Request((0, 1), "cpu", folder=tmp_path))
+    assert "ham10000" not in names_at("cpu")
+    assert names_at("quick") == list(REPRODUCTIONS)
 
 
 def test_the_command_offers_all_results():
@@ -92,7 +100,7 @@ def test_the_command_offers_all_results():
     from l2d_core import cli
 
     annotated = get_type_hints(cli.reproduce_result, include_extras=True)["name"]
-    assert set(get_args(get_args(annotated)[0])) == set(REPRODUCTIONS)
+    assert set(get_args(get_args(annotated)[0])) == {"all", *REPRODUCTIONS}
 
 
 def test_who_is_right_is_public_and_asks_every_expert():

@@ -134,7 +134,7 @@ def test_other_files_are_refused_by_name(tmp_path):
         (save(weights, {"version": "1", "network": "{}"}), "does not say model, image_shape, class_names"),
         (save(weights, {"version": "1", "network": json.dumps(described)}), "does not say class_names, expert_names"),
         (save(weights, {"version": "1", "network": "{"}), "cannot be read"),
-        (encode_weights(NETWORK.build(), replace(NETWORK, class_names=("a", "b"))), "size mismatch"),
+        (encode_weights(NETWORK.build(), replace(NETWORK, class_names=("a", "b"))), "must have the shape"),
         (encode_weights(NETWORK.build(), replace(NETWORK, model="nonesuch")), "model must be one of"),
         (encode_weights(NETWORK.build(), NETWORK)[:-100], "cannot be read"),
     ]:

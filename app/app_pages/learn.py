@@ -1,0 +1,51 @@
+"""Learn: eight short steps to why a machine that asks must say how likely the expert is to be right."""
+
+import streamlit as st
+
+from components import glossary, learn_frame, learn_handout, learn_steps, learn_steps_more
+
+STEPS = (
+    ("Why ask at all?", learn_steps.why_ask),
+    ("An expert who knows some things", learn_steps.which_expert),
+    ("What 70 % has to mean", learn_steps.what_seventy_percent_means),
+    ("Why softmax odds can say 110 %", learn_steps_more.why_odds_leave),
+    ("Why the proxy says too little", learn_steps_more.why_the_proxy_is_low),
+    ("One question each", learn_steps_more.one_question_each),
+    ("True numbers are not all", learn_steps_more.calibrated_is_not_useful),
+    ("When risk is understated", learn_steps_more.when_risk_is_understated),
+)
+NUMBERS = [str(number + 1) for number in range(len(STEPS))]
+
+
+def go(number: str) -> None:
+    """Turn to another step, before it is drawn."""
+    st.session_state["step"] = number
+
+
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    st.title("Learn", anchor=False, width="content")
+    st.markdown("When should a machine ask, and why must it be honest about it?", width="content")
+st.session_state.setdefault("step", "1")
+now = st.segmented_control(
+    "Step", NUMBERS, key="step", required=True, bind="query-params", label_visibility="collapsed"
+)
+title, draw = STEPS[int(now) - 1]
+st.subheader(f"{now}. {title}", anchor=False)
+sheet, answer = None, None
+try:
+    with learn_frame.noting("now") as sheet:
+        answer = draw()
+except (OSError, ValueError) as problem:
+    st.error(f"This step cannot be shown: {problem}")
+else:
+    learn_frame.ask(answer, now)
+with st.container(horizontal=True):
+    if now != NUMBERS[0]:
+        st.button("Back", icon=":material/arrow_back:", on_click=go, args=(str(int(now) - 1),))
+    if now != NUMBERS[-1]:
+        st.button("Next", icon=":material/arrow_forward:", type="primary", on_click=go, args=(str(int(now) + 1),))
+    else:
+        st.page_link("app_pages/live_lab.py", label="Now try it yourself in the live lab", icon=":material/science:")
+glossary.draw()
+if sheet and answer:
+    learn_handout.draw(STEPS, int(now) - 1, sheet, answer)

@@ -1,0 +1,80 @@
+"""How systems are looked at, and at which price and budget they ask."""
+
+import streamlit as st
+
+from compare_board import Comparison, View
+from l2d_core.recalibration import RECALIBRATIONS
+
+STRATEGIES = {"equal_width": "Equal width", "equal_mass": "Equal mass"}
+ESTIMATES = {"odds": "Odds", "proxy": "Proxy"}
+
+
+def draw_point() -> tuple[float, float]:
+    """The two sliders of the operating point: the price of asking, in right answers, and the budget, a share."""
+    with st.container(key="compare-point", horizontal=True, gap="medium"):
+        cost = st.slider(
+            "Price of asking the expert",
+            0.0,
+            0.5,
+            0.0,
+            0.01,
+            key="price",
+            bind="query-params",
+            width=320,
+            help="In right answers: at 0.10, asking ten times costs as much as one wrong answer. A case goes to the "
+            "expert where its estimate exceeds the machine's confidence by at least the price.",
+        )
+        percent = st.slider(
+            "Budget: cases that may be asked",
+            0,
+            100,
+            100,
+            1,
+            format="%d %%",
+            key="budget",
+            bind="query-params",
+            width=320,
+            help="The most that may go to the expert, as a share of all cases: those that gain most go first.",
+        )
+    return cost, percent / 100
+
+
+def draw_view(comparison: Comparison) -> View:
+    """How estimates are shown and binned."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        bins = st.slider("Bins", 5, 50, View.bins, key="compare_bins", bind="query-params", width=200)
+        strategy = _choice(
+            "Kind of bins", STRATEGIES, "compare_bin_kind", "Of the same width, or of as many cases each."
+        )
+        recalibration = _choice(
+            "Recalibrate",
+            RECALIBRATIONS,
+            "recalibration",
+            "A correction of P(the expert is right), fitted on each system's validation cases; decisions are then made "
+            "by the corrected estimate. Temperature divides the network's logits, Platt is a line on the log-odds of "
+            "deferring, isotonic is any rising function of the estimate.",
+        )
+        estimate = View.estimate
+        if comparison.has_choice:
+            estimate = _choice(
+                "Softmax shows",
+                ESTIMATES,
+                "estimate",
+                "A softmax system's estimate: the odds of its paper, which can be above 1, or the proxy, its own "
+                "probability of deferring. As it is, it decides in the same way either way.",
+            )
+    return View(bins, strategy, recalibration, estimate)
+
+
+def _choice(label: str, options: dict[str, str], key: str, text: str) -> str:
+    chosen = st.segmented_control(
+        label,
+        list(options),
+        default=next(iter(options)),
+        required=True,
+        format_func=options.get,
+        key=key,
+        bind="query-params",
+        help=text,
+    )
+    return chosen or next(iter(options))

@@ -1,0 +1,43 @@
+"""What can be taken away: the report, all charts as pictures, and the tables."""
+
+from collections.abc import Callable
+
+import numpy as np
+import streamlit as st
+
+from components import compare_numbers, compare_report
+from components.compare_scene import Scene
+from l2d_core import side_by_side
+
+
+def draw(scene: Scene, rows: np.ndarray, place: int) -> None:
+    """The buttons; what they give is made when one is pressed. rows, place: the chosen cases and their system."""
+    st.subheader("Take it away", anchor=False)
+    with st.container(horizontal=True):
+        _button(
+            "Report (HTML)",
+            lambda: compare_report.page(scene),
+            "comparison.html",
+            "text/html",
+            "One file, with settings, numbers, tables and all charts, that needs no network.",
+        )
+        _button("Charts (SVG, PNG)", lambda: compare_report.pictures(scene), "charts.zip", "application/zip")
+        _button(
+            "Key numbers (CSV)",
+            lambda: compare_numbers.table(scene.names, scene.numbers).to_csv(index=False),
+            "key-numbers.csv",
+            "text/csv",
+        )
+        if scene.comparison.has_labels:
+            _button("Classes (CSV)", lambda: compare_report.classes_csv(scene), "classes.csv", "text/csv")
+        if len(rows):
+            _button(
+                "Chosen cases (CSV)",
+                lambda: side_by_side.cases(scene.seen[place], scene.deferred[place], rows).to_csv(index=False),
+                "cases.csv",
+                "text/csv",
+            )
+
+
+def _button(label: str, make: Callable[[], str | bytes], name: str, mime: str, text: str | None = None) -> None:
+    st.download_button(label, make, name, mime, icon=":material/download:", on_click="ignore", help=text)

@@ -1,0 +1,180 @@
+"""Systems side by side: key numbers, differences, reliability, risk, curves, classes, and the cases behind them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from compare_board import Comparison
+from components import (
+    charts,
+    compare_controls,
+    compare_downloads,
+    compare_looks,
+    compare_numbers,
+    compare_selection,
+    compare_words,
+    section,
+)
+from components.compare_scene import Scene
+from components.job_words import plain
+
+MANY_CLASSES = 30
+NO_LABELS = (
+    "Logged outputs come without labels: whether the machine is right is not known, so that curves of accuracy, "
+    "classes, and the confusion of machine and expert cannot be drawn."
+)
+
+
+@st.fragment
+def draw(comparison: Comparison) -> None:
+    """All of it; what is moved here reruns nothing else."""
+    cost, budget = compare_controls.draw_point()
+    view = compare_controls.draw_view(comparison)
+    try:
+        _draw(Scene(comparison, view, cost, budget))
+    except ValueError as problem:  # such as a recalibration on validation cases that no expert has answered
+        st.error(plain(str(problem)), icon=":material/error:")
+
+
+def _draw(scene: Scene) -> None:
+    comparison = scene.comparison
+    scene, rows = _with_marks(scene)
+    below_cards = _draw_numbers(scene)
+    _draw_reliability(scene)
+    _draw_risk(scene)
+    if comparison.has_labels:
+        _draw_curves(scene)
+        _draw_classes(scene)
+    else:
+        st.info(NO_LABELS, icon=":material/info:")
+    place = compare_selection.current(comparison).place
+    compare_selection.draw(comparison, scene.names, scene.seen[place], scene.deferred[place], rows)
+    compare_downloads.draw(scene, rows, place)
+    with below_cards:
+        _draw_differences(scene)  # last: the intervals take as long as all charts together
+
+
+def _with_marks(scene: Scene) -> tuple[Scene, np.ndarray]:
+    """The scene with the cases that the visitor marks in it, and the rows of all that are chosen."""
+    chosen = compare_selection.current(scene.comparison)
+    rows = compare_selection.rows_of(scene.seen[chosen.place], scene.deferred[chosen.place], chosen)
+    return replace(scene, chosen=chosen, marked=compare_selection.marked(chosen, rows)), rows
+
+
+def _draw_numbers(scene: Scene) -> DeltaGenerator:
+    """Draw the cards; gives the place below them."""
+    compare_numbers.draw_cards(scene.looks, scene.numbers, scene.before)
+    wanted = scene.view.recalibration
+    if wanted != "none":
+        corrections = [one.recalibration for one in scene.seen]
+        st.html(f"<small>{compare_numbers.correction_words(scene.looks, corrections, wanted)}</small>")
+    return st.container()
+
+
+def _draw_differences(scene: Scene) -> None:
+    if len(scene.seen) < 2:
+        st.caption("Choose a second system above to see two side by side, and how they differ.")
+    else:
+        st.markdown("\n".join(f"- {plain(line)}" for line in scene.differences))
+
+
+def _draw_reliability(scene: Scene) -> None:
+    numbers_shown = section.header(
+        "When it says 70 %, is the expert right in 70 %?",
+        "A mark a bin, with its 95 % Wilson interval; a calibrated system's mark falls into the grey band at least "
+        "95 % of the time. Estimates above 1 count in the last bin, as 1, and are shown apart in the shaded zone. "
+        "Click a bin to see its cases.",
+        "reliability",
+        scene.reliability,
+    )
+    _draw_systems(
+        scene, "reliability", numbers_shown, scene.reliability, scene.reliability_chart, compare_words.reliability
+    )
+
+
+def _draw_risk(scene: Scene) -> None:
+    numbers_shown = section.header(
+        "How much risk does it see in asking the expert?",
+        "Risk is 1 - P(the expert is right), as predicted. Full colour: the cases that are asked at this price and "
+        "budget. Left of 0, shaded: estimates above 1, a negative risk.",
+        "risk",
+        scene.risk,
+    )
+    _draw_systems(scene, "risk", numbers_shown, scene.risk, scene.risk_chart, compare_words.risk)
+
+
+def _draw_systems(
+    scene: Scene,
+    name: str,
+    numbers_shown: bool,
+    tables: dict[str, pd.DataFrame],
+    chart: Callable[[int], charts.Spec],
+    words: Callable[[Scene, int], str],
+) -> None:
+    """A column a system with its chart, or the numbers in its place."""
+    with st.container(key=f"charts-compare-{name}"):
+        for place, column in enumerate(st.columns(len(tables))):
+            key = f"compare-{name}-{place}"
+            with column:
+                st.html(compare_looks.name_of(scene.looks[place]))
+                if numbers_shown:
+                    section.table(tables[scene.names[place]])
+                    continue
+                click = None
+                if name == "reliability":
+                    lowest = float(tables[scene.names[place]]["low"].iloc[0])
+                    click, key = (
+                        partial(compare_selection.take_bin, key, place, lowest),
+                        compare_selection.chart_key(key),
+                    )
+                compare_words.chart(chart(place), key, f"{name} of system {place + 1}", words(scene, place), click)
+
+
+def _draw_curves(scene: Scene) -> None:
+    named = {f"{name}, by coverage": part for name, part in scene.coverage.items()}
+    named |= {f"{name}, by budget": part for name, part in scene.budgets.items()}
+    numbers_shown = section.header(
+        "What does asking buy?",
+        "Left: the cases that gain most are asked first. Right: what is right less the price of asking, by budget. "
+        "Large marks: each system at this price and budget. Faint lines: optimal deferral, which knows who is right, "
+        "and deferral by lots. Drag over the left chart to see the cases of a part of it.",
+        "curves",
+        named,
+    )
+    with st.container(key="wide-charts-compare-curves"):
+        if numbers_shown:
+            for column, (name, part) in zip(st.columns(len(named)), named.items(), strict=True):
+                with column:
+                    st.markdown(f"**{plain(name)}**")
+                    section.table(part)
+            return
+        left, right = st.columns(2)
+        with left:
+            key = compare_selection.chart_key(compare_selection.COVERAGE_CHART)
+            drag = partial(compare_selection.take_range, compare_selection.COVERAGE_CHART)
+            compare_words.chart(
+                scene.coverage_chart(), key, "System accuracy against coverage", compare_words.coverage(scene), drag
+            )
+        with right:
+            compare_words.chart(
+                scene.budget_chart(), "compare-budget", "Value against budget", compare_words.budget(scene)
+            )
+
+
+def _draw_classes(scene: Scene) -> None:
+    st.subheader("Which classes, and who is right with whom?", anchor=False)
+    st.caption(
+        "By true class, in percent of its n test cases. Who is right with whom: how many cases, and how many of them "
+        "go to the expert at this price and budget."
+    )
+    table = compare_numbers.class_table(scene.classes)
+    if len(table) > MANY_CLASSES:
+        st.dataframe(table, hide_index=True, alt="Accuracy by class")
+    else:  # without the code of the large tables, which takes longer to load than all else
+        st.table(compare_numbers.as_text(table.set_index("class")))
+    st.table(compare_numbers.confusion_table(scene.confusion))

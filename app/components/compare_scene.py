@@ -1,0 +1,157 @@
+"""One moment of a comparison: systems in a view, at a price and a budget, with the tables and charts of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from compare_board import Comparison, View
+from compare_cases import Filter
+from components import charts, compare_charts, compare_looks, compare_numbers
+from components.compare_numbers import Numbers
+from components.looks import Look
+from l2d_core import side_by_side
+from l2d_core.paired_difference import accuracy_difference
+from l2d_core.side_by_side import Seen
+
+CURVES = {"own": "system_accuracy", "optimal": "optimal", "random": "random"}
+COVERAGE_AXES = ("coverage: share of cases that the machine keeps", "system accuracy")
+BUDGET_AXES = ("budget: share of cases that may be asked", "accuracy less the price")
+NO_MARKS = pd.DataFrame({"id": pd.Series(dtype=str), "probability": [], "expert_right": []}, dtype=float)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """All that one drawing needs. chosen: which cases are looked at; marked: rows of those marked in the charts."""
+
+    comparison: Comparison
+    view: View
+    cost: float
+    budget: float
+    chosen: Filter = field(default_factory=Filter)
+    marked: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    @cached_property
+    def looks(self) -> list[Look]:
+        return compare_looks.of(self.comparison.systems)
+
+    @cached_property
+    def names(self) -> list[str]:
+        return [look.title for look in self.looks]
+
+    @cached_property
+    def seen(self) -> list[Seen]:
+        return [self.comparison.seen(place, self.view) for place in range(len(self.comparison.systems))]
+
+    @cached_property
+    def deferred(self) -> list[np.ndarray]:
+        return [side_by_side.decide(one, cost=self.cost, budget=self.budget) for one in self.seen]
+
+    @cached_property
+    def numbers(self) -> list[Numbers]:
+        """`side_by_side.key_numbers`, a system."""
+        how = {"cost": self.cost, "bins": self.view.bins, "strategy": self.view.strategy}
+        return [side_by_side.key_numbers(*pair, **how) for pair in zip(self.seen, self.deferred, strict=True)]
+
+    @cached_property
+    def before(self) -> list[Numbers | None]:
+        """The numbers of those that are recalibrated, as they would be without; None for the others."""
+        if all(one.recalibration.method == "none" for one in self.seen):
+            return [None] * len(self.seen)
+        old = replace(self, view=replace(self.view, recalibration="none"))
+        is_new = [one.recalibration.method != "none" for one in self.seen]
+        return [one if new else None for one, new in zip(old.numbers, is_new, strict=True)]
+
+    @cached_property
+    def differences(self) -> list[str]:
+        """Each other system against the first, in plain text."""
+        return [line for place in range(1, len(self.seen)) for line in self._differences_of(place)]
+
+    def _differences_of(self, place: int) -> list[str]:
+        names = self.names[0], self.names[place]
+        lines = []
+        if self.comparison.has_labels:
+            sides = (self.seen[0], self.seen[place], self.deferred[0], self.deferred[place])
+            lines.append(compare_numbers.accuracy_words(*names, accuracy_difference(*sides)))
+        found = self.comparison.calibration_difference(0, place, self.view)
+        return [*lines, compare_numbers.calibration_words(*names, found)]
+
+    @cached_property
+    def reliability(self) -> dict[str, pd.DataFrame]:
+        return {name: self.comparison.reliability(k, self.view) for k, name in enumerate(self.names)}
+
+    @cached_property
+    def risk(self) -> dict[str, pd.DataFrame]:
+        return {name: self.comparison.risk(k, self.view, self.deferred[k]) for k, name in enumerate(self.names)}
+
+    @cached_property
+    def coverage(self) -> dict[str, pd.DataFrame]:
+        return {name: self.comparison.coverage_curve(k, self.view) for k, name in enumerate(self.names)}
+
+    @cached_property
+    def budgets(self) -> dict[str, pd.DataFrame]:
+        curves = (side_by_side.budget_curve(one, cost=self.cost) for one in self.seen)
+        return dict(zip(self.names, curves, strict=True))
+
+    @cached_property
+    def classes(self) -> dict[str, pd.DataFrame]:
+        pairs = zip(self.seen, self.deferred, strict=True)
+        return {name: side_by_side.classes(*pair) for name, pair in zip(self.names, pairs, strict=True)}
+
+    @cached_property
+    def confusion(self) -> dict[str, pd.DataFrame]:
+        pairs = zip(self.seen, self.deferred, strict=True)
+        return {name: side_by_side.confusion(*pair) for name, pair in zip(self.names, pairs, strict=True)}
+
+    def _marks(self, place: int) -> pd.DataFrame:
+        if len(self.marked) == 0:
+            return NO_MARKS
+        seen = self.seen[place]
+        found = side_by_side.cases(seen, self.deferred[place], self.marked)[["id", "probability"]]
+        return found.assign(expert_right=seen.expert_right[self.marked])
+
+    def reliability_chart(self, place: int) -> charts.Spec:
+        above = self.comparison.above_one(place, self.view)
+        bounded = self.comparison.is_bounded(place, self.view)
+        table = self.reliability[self.names[place]]
+        edges = zip(table["low"], table["high"], strict=True)
+        is_chosen = [place == self.chosen.place and self.chosen.is_bin(*pair, table["low"].iloc[0]) for pair in edges]
+        table = table.assign(chosen=is_chosen)
+        return compare_charts.reliability(table, above, self._marks(place), self.looks[place], bounded)
+
+    def risk_chart(self, place: int) -> charts.Spec:
+        bounded = self.comparison.is_bounded(place, self.view)
+        return compare_charts.risk(self.risk[self.names[place]], self._marks(place), self.looks[place], bounded)
+
+    def coverage_chart(self) -> charts.Spec:
+        lines = [
+            {"x": part["coverage"], "y": part[column], "system": name, "kind": kind}
+            for name, part in self.coverage.items()
+            for kind, column in CURVES.items()
+        ]
+        expert = [(one["expert_alone"].value, "expert alone") for one in self.numbers[:1]]
+        return self._curves(lines, "coverage", "system", expert, COVERAGE_AXES)
+
+    def budget_chart(self) -> charts.Spec:
+        lines = [
+            {"x": part["budget"], "y": part["value"], "system": name, "kind": "own"}
+            for name, part in self.budgets.items()
+        ]
+        return self._curves(lines, None, "value", [], BUDGET_AXES)
+
+    def _curves(
+        self, lines: list[Mapping], x: str | None, y: str, rules: list[tuple], axes: tuple[str, str]
+    ) -> charts.Spec:
+        """Curves with the working point of each system, at its number x, or at the budget where x is None."""
+        points = [
+            (name, self.budget if x is None else one[x].value, one[y].value)
+            for name, one in zip(self.names, self.numbers, strict=True)
+        ]
+        tables = (
+            charts.stacked(lines),
+            charts.columns_of(("system", "x", "y"), points),
+            charts.columns_of(("y", "text"), rules),
+        )
+        return compare_charts.curves(*tables, self.looks, axes)

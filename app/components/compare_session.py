@@ -1,0 +1,92 @@
+"""What this session compares: runs by their names in the address, and its own uploads, which are in no address."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from compare_runs import FIRST, MAX_SYSTEMS, RunKey
+from compare_uploads import Shelf
+
+PARAMETER = "run"
+_CHOSEN, _SHELF, _NOTES = "compare_chosen", "compare_shelf", "compare_notes"
+
+
+def chosen(runs: pd.DataFrame) -> list[str]:
+    """The keys of what is compared, in order: from the address, else the session, else the shipped runs of `FIRST`.
+
+    runs: of `compare_runs.list_runs`. What cannot be compared is left out, with a note.
+    """
+    usable = set(runs["key"][runs["problem"] == ""])
+    keys = st.session_state.get(_CHOSEN)
+    if PARAMETER in st.query_params:
+        own = [key for key in keys or [] if key in shelf().systems()]
+        keys = _from_address() + own
+    elif keys is None:
+        return [key for key in FIRST if key in usable]
+    usable |= shelf().systems().keys()
+    lost = [key for key in keys if key not in usable]
+    if lost:
+        note(f"{len(lost)} of what was to be compared is not here any more, or cannot be read, and was left out.")
+    kept = [key for key in keys if key in usable][:MAX_SYSTEMS]
+    choose(kept)
+    return kept
+
+
+def _from_address() -> list[str]:
+    texts = st.query_params.get_all(PARAMETER)
+    named = [str(key) for text in texts if (key := RunKey.read(text))]
+    if len(named) < len(texts):
+        note("A part of the address does not name a run, and was left out.")
+    unlike = list(dict.fromkeys(named))
+    if len(unlike) > MAX_SYSTEMS:
+        note(f"At most {MAX_SYSTEMS} systems are compared: the first {MAX_SYSTEMS} of the address were taken.")
+    return unlike[:MAX_SYSTEMS]
+
+
+def choose(keys: Sequence[str]) -> None:
+    """Compare these from now on."""
+    st.session_state[_CHOSEN] = list(keys)
+    runs = [key for key in keys if RunKey.read(key)]
+    if st.query_params.get_all(PARAMETER) == runs:
+        return
+    if runs:
+        st.query_params[PARAMETER] = runs
+    elif PARAMETER in st.query_params:
+        del st.query_params[PARAMETER]
+
+
+def add(keys: Sequence[str], current: Sequence[str]) -> None:
+    """Compare these too, as far as there is room."""
+    wanted = [*current, *(key for key in keys if key not in current)]
+    if len(wanted) > MAX_SYSTEMS:
+        note(f"At most {MAX_SYSTEMS} systems are compared: take one away first.")
+    choose(wanted[:MAX_SYSTEMS])
+
+
+def remove(key: str, current: Sequence[str]) -> None:
+    """Compare one less."""
+    choose([one for one in current if one != key])
+
+
+def shelf() -> Shelf:
+    """This session's uploads."""
+    return st.session_state.setdefault(_SHELF, Shelf())
+
+
+def note(text: str) -> None:
+    """Have the page say something the next time that it is drawn."""
+    notes = st.session_state.setdefault(_NOTES, [])
+    if text not in notes:
+        notes.append(text)
+
+
+def notes() -> list[str]:
+    """What is to be said; each is said once."""
+    return st.session_state.pop(_NOTES, [])
+
+
+def start_again() -> None:
+    """Compare what is shown where nothing was ever chosen."""
+    st.session_state.pop(_CHOSEN, None)
+    st.query_params.pop(PARAMETER, None)

@@ -1,0 +1,46 @@
+"""The words of the app, each in a sentence and, where there is one, its formula."""
+
+import streamlit as st
+
+WORDS = (
+    (
+        "Expert, answers",
+        "Who can be asked: here a simulated one, set by how often it is right in each class, or people.",
+        "",
+    ),
+    ("Defer", "Hand a case to the expert instead of answering it.", r"r(x) = \mathbb{1}[\,g_d \ge \max_k g_k\,]"),
+    ("Coverage, budget", "The share that the machine keeps; the most that may be handed over.", ""),
+    (
+        "Logit, score",
+        "A number that the network gives a class, or asking, before it is made a probability.",
+        "g_1, \\dots, g_K, g_d",
+    ),
+    (
+        "Probability of being right",
+        "What the estimators estimate: that the expert names the true class of this case.",
+        r"P = P(m = y \mid x)",
+    ),
+    ("Risk", "That the expert errs.", "1 - P"),
+    ("Softmax", "Shares of all scores, that sum to 1.", r"p_k = e^{g_k} / \textstyle\sum_i e^{g_i}"),
+    ("Odds", "Softmax's estimate; right at the optimum, without an upper end.", r"p_d / (1 - p_d)"),
+    ("Proxy", "Softmax's share of asking, taken as the estimate; at the optimum too low.", r"p_d = P / (1 + P)"),
+    ("One-vs-all", "A yes-or-no question each, with a sigmoid.", r"\sigma(g_d) = 1 / (1 + e^{-g_d})"),
+    ("Calibrated", "Of the cases of which it says p, the share p comes true.", r"P(m = y \mid \hat p = c) = c"),
+    (
+        "ECE",
+        "Expected calibration error: the mean gap between what is said and what comes true, over bins of n_b cases.",
+        r"\textstyle\sum_b \frac{n_b}{N} \left| \overline{\text{right}}_b - \overline{p}_b \right|",
+    ),
+    (
+        "Brier score",
+        "The mean squared distance from what came true; miscalibration less discrimination, plus what nobody can know.",
+        r"\frac1N \textstyle\sum_i (p_i - y_i)^2",
+    ),
+)
+
+
+def draw() -> None:
+    """All words, folded away."""
+    with st.expander("Glossary, with the formulas", icon=":material/menu_book:"):
+        for word, meaning, formula in WORDS:
+            st.markdown(f"**{word}.** {meaning}" + (f" ${formula}$" if formula else ""))

@@ -1,0 +1,213 @@
+"""The second half of the lesson: three ways to say how likely the expert is right, and what a wrong one costs."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+import learn_numbers
+from components import learn_charts, section
+from components.learn_frame import Answer, picture, slide, slide_share, step, step_above
+from components.learn_steps import draw_reliability, fit, half_expert
+from components.looks import ESTIMATORS
+from components.numbers import estimate, percent, rows_of
+from l2d_core.experts import DERMATOLOGIST_RECALL
+
+DIAGNOSIS_NOTE = "A research demonstration on published images: not for diagnosis, and no advice on any lesion."
+SLIPS = np.linspace(-1, 1, 81)
+MOST_GROUPS = 12
+STRICT = 0.02
+
+
+def why_odds_leave() -> Answer:
+    """The softmax's odds have no upper end."""
+    text, place = step(
+        "The usual loss puts the classes and *ask* into **one softmax**: shares that sum to 1. At its optimum the "
+        "share of *ask* is P/(1 + P), where P is the chance that the expert is right. To get P back, divide by the "
+        "rest: the **odds**. If the network's score is a little off, nothing keeps the odds below 100 %."
+    )
+    with text:
+        right = slide_share("The expert is right in", "right", 0, 100, 100)
+        first = slide_share("The case is of class 1 in", "first", 50, 100, 50)
+        slip = slide("The score for asking is off by", "slip", -1.0, 1.0, 0.1, 0.05)
+    best = learn_numbers.softmax_optimum(first, right)
+    odds = float(learn_numbers.odds_after(right, slip))
+    sigmoid = float(learn_numbers.sigmoid_after(right, slip))
+    shares = [*best.classes, best.defer]
+    with place:
+        picture(
+            learn_charts.three_shares(["class 1", "class 2", "ask"], shares),
+            "learn-shares",
+            "The softmax at its optimum",
+            f"class 1 {percent(shares[0])}, class 2 {percent(shares[1])}, ask {percent(shares[2])}.",
+        )
+        curves = learn_charts.slip_curves(
+            learn_numbers.odds_after(right, SLIPS), learn_numbers.sigmoid_after(right, SLIPS), SLIPS
+        )
+        picture(
+            learn_charts.slips(curves, slip, odds, sigmoid),
+            "learn-slips",
+            "What the estimates say against how far the score is off",
+            f"Off by {slip:+.2f}, softmax odds say {percent(odds)}, one-vs-all says {percent(sigmoid)}; true is "
+            f"{percent(right)}.",
+        )
+    tiny = float(learn_numbers.odds_after(1.0, 0.1))
+    worked = learn_numbers.softmax_optimum(0.5, 1.0)
+    return Answer(
+        "The expert is always right, and both classes are equally likely. What is the optimum, and what do the odds "
+        "say if the score is off by 0.1?",
+        f"The optimum is [{worked.classes[0]:.2f}, {worked.classes[1]:.2f}, {worked.defer:.2f}], and its odds are "
+        f"{worked.defer:.2f} / {1 - worked.defer:.2f} = {percent(worked.defer / (1 - worked.defer), 0)}: right, but "
+        f"at the very edge. Off by 0.1, they say {percent(tiny)}, which is no probability at all. One-vs-all, off by "
+        f"as much, would say {percent(float(learn_numbers.sigmoid_after(0.9, 0.1)))} of an expert who is right in 90 "
+        "%.",
+    )
+
+
+def why_the_proxy_is_low() -> Answer:
+    """The share itself stays within 0 and 1, and is wrong by design."""
+    text, place = step(
+        "Why not take the share of *ask* itself? It lies between 0 and 1. But at the optimum it is P/(1 + P), not P. "
+        "This is the **proxy**: it puts cases in the right order, and is wrong as a number, however well the network "
+        "is trained."
+    )
+    with text:
+        right = slide_share("The expert is right in", "proxy", 0, 100, 90)
+    said = float(learn_numbers.proxy(right))
+    with text:
+        st.markdown(f"The proxy of a perfectly trained network says **{percent(said)}**.")
+    true = np.linspace(0, 1, 101)
+    with place:
+        picture(
+            learn_charts.proxy(pd.DataFrame({"true": true, "said": learn_numbers.proxy(true)}), (right, said)),
+            "learn-proxy",
+            "What the proxy says against what is true",
+            f"An expert who is right in {percent(right, 0)} gets {percent(said)} from the proxy.",
+        )
+    return Answer(
+        "What is the most that the proxy of a perfect network can say, and of whom?",
+        f"{percent(float(learn_numbers.proxy(1.0)), 0)}, of an expert who is always right. A real network is not "
+        f"at its optimum: on the test photographs the shipped one says up to {percent(learn_numbers.highest_proxy())}. "
+        "That does not make it calibrated: it only means that the network's score is off there.",
+    )
+
+
+def one_question_each() -> Answer:
+    """One-vs-all asks K + 1 separate questions."""
+    text, places = step_above(
+        3,
+        "**One-vs-all** asks K + 1 separate yes-or-no questions: is it class 1? class 2? ... and: *will the expert be "
+        "right?* Each has its own **sigmoid**, a curve from 0 to 1, so that the last one is an estimate of P itself: "
+        "never above 100 %, not squeezed by the classes. Here both losses are trained on the photographs, for your "
+        "expert.",
+    )
+    with text:
+        first = slide_share("Right in the first five classes in", "first_half", 20, 100, 75, 5)
+        st.caption("In the other five classes 20 %, as the first expert in the paper.")
+    result = fit(half_expert(first))
+    seen = result.first_look
+    rows = rows_of(seen.summary, "estimator")
+    for name, column in zip(seen.reliability, places, strict=True):
+        with column:
+            st.markdown(f"{section.name_of(name)}, ECE **{estimate(rows[name, 'ece'])}**", unsafe_allow_html=True)
+            draw_reliability(seen.reliability[name], seen.above_one[name], ESTIMATORS[name], f"learn-{name}")
+    ece = {name: rows[name, "ece"]["mean"] for name in ("odds", "proxy", "sigmoid")}
+    above = rows["odds", "above_one"]["mean"]
+    proxy = seen.reliability["proxy"].dropna()
+    said, true = (float(np.average(proxy[name], weights=proxy["n"])) for name in ("mean_probability", "share_correct"))
+    best = min(ece, key=lambda name: ece[name])
+    return Answer(
+        "Which of the three is nearest to the diagonal, and what is wrong with the other two?",
+        f"By the ECE, {ESTIMATORS[best].title} is: odds {percent(ece['odds'])}, proxy {percent(ece['proxy'])}, "
+        f"one-vs-all {percent(ece['sigmoid'])} (n = {result.num_test:,}, {rows['odds', 'ece']['seeds']} trainings). "
+        f"{percent(above)} of the odds are above 100 %, and count as 100 % here. The proxy says {percent(said)} on "
+        f"average, and the expert is right in {percent(true)}.",
+    )
+
+
+def calibrated_is_not_useful() -> Answer:
+    """Calibration and knowledge are two things."""
+    one, many = learn_numbers.grouped(1), learn_numbers.grouped(MOST_GROUPS)
+    text, place = step(
+        f"Whoever says {percent(one.said[0], 0)} of every case may be calibrated, and tells you nothing. Here "
+        "one-vs-all's estimate is made **coarse**: it only knows in which of some groups a case lies, and says of each "
+        "group how often the expert was right there, on other photographs. The **Brier score** splits into what is "
+        "calibration and what is knowledge."
+    )
+    with text:
+        groups = slide("Groups that it can tell apart", "groups", 1, MOST_GROUPS, 1)
+    now = learn_numbers.grouped(groups)
+    split = now.decomposition
+    table = pd.DataFrame(
+        {
+            "part": ["miscalibration (lower is better)", "discrimination (higher is better)"],
+            "value": [split.miscalibration, split.discrimination],
+        }
+    )
+    with place:
+        picture(
+            learn_charts.parts(table),
+            "learn-parts",
+            "Miscalibration and discrimination",
+            f"miscalibration {split.miscalibration:.4f}, discrimination {split.discrimination:.4f}.",
+        )
+        st.markdown(
+            f"ECE **{percent(now.error)}**. Handing over where this estimate beats the machine's confidence, both "
+            f"together are right in **{percent(now.system.value)}** (n = {now.system.n:,})."
+        )
+        st.caption(f"It says: {', '.join(percent(share, 0) for share in now.said)}.")
+    return Answer(
+        "With one group the ECE is close to 0. Would you rather have that estimator?",
+        f"Its ECE is {percent(one.error)} against {percent(many.error)} with {many.groups} groups, but it tells no "
+        f"two cases apart: its discrimination is {one.decomposition.discrimination:.4f} against "
+        f"{many.decomposition.discrimination:.4f}. Deciding by it, {percent(one.system.value)} are right, with "
+        f"{many.groups} groups {percent(many.system.value)}. Ask for both: true numbers, and numbers that differ from "
+        "case to case.",
+    )
+
+
+def when_risk_is_understated() -> Answer:
+    """What a doctor is told, and what is true."""
+    st.caption(f":material/medical_information: {DIAGNOSIS_NOTE}")
+    text, place = step(
+        "Photographs of skin lesions, with a simulated dermatologist who is right about moles in "
+        f"{percent(DERMATOLOGIST_RECALL['nv'], 0)} and about melanoma in {percent(DERMATOLOGIST_RECALL['mel'], 0)}. "
+        "The clinic passes a case on without a second look if the **risk** that she errs, 1 - P, is said to be small. "
+        "Set how small. How often is she wrong in the cases that pass?"
+    )
+    with text:
+        most = slide_share("Risk said to be at most", "risk", 1, 30, 5)
+    found = learn_numbers.understated(most)
+    names = {"softmax": "odds", "one_vs_all": "sigmoid"}
+    rows = [
+        {"title": ESTIMATORS[names[name]].title, "estimator": names[name], **vars(one)}
+        for name, one in found.items()
+        if one.n
+    ]
+    table = pd.DataFrame(rows, columns=["title", "estimator", "n", "said", "true", "low", "high"])
+    told = "; ".join(
+        f"{row['title']}: said {percent(row['said'])}, true {percent(row['true'])} "
+        f"({percent(row['low'], 0)} to {percent(row['high'], 0)}, n = {row['n']:,})"
+        for row in rows
+    )
+    told = told or "No lesion passes at this limit."
+    with place:
+        picture(
+            learn_charts.risks(table, most),
+            "learn-risks",
+            "Risk that is said, and how often she is wrong",
+            told,
+        )
+        st.caption(
+            "Bars: how often she is wrong, with a 95 % interval. Thick tick: the mean that was said. Dashed: your "
+            "limit."
+        )
+        st.markdown("\n".join(f"- {part}" for part in told.split("; ")))
+    strict = learn_numbers.understated(STRICT)
+    odds, ours = strict["softmax"], strict["one_vs_all"]
+    return Answer(
+        f"Set the limit to {percent(STRICT, 0)}. What did the softmax network promise, and what came true?",
+        f"It says {percent(odds.said)} on average, and she is wrong in {percent(odds.true)} of {odds.n:,} lesions: "
+        f"odds at or above 100 % promise no risk at all. One-vs-all lets {ours.n:,} pass; it says "
+        f"{percent(ours.said)}, and {percent(ours.true)} are wrong ({percent(ours.low, 0)} to "
+        f"{percent(ours.high, 0)}). What calibration is for: whoever acts on the number must be able to believe it.",
+    )

@@ -1,0 +1,149 @@
+"""The foot of every page: a link to what it shows, as text and as a QR code, and how to cite."""
+
+from collections.abc import Hashable, Mapping
+
+import streamlit as st
+
+import l2d_core
+import links
+import teaching
+from teaching import GROUPS, Teaching
+
+ARRIVAL, TEACHING, REVEALED = "share_arrival", "share_teaching", "share_revealed"
+RESERVED = teaching.KEYS | {"job", "run"}
+PRIVATE = teaching.KEYS | {"job", links.VERSION_KEY}  # a job's link holds its owner's secret
+CITATION = """@inproceedings{verma2022calibrated,
+  title     = {Calibrated Learning to Defer with One-vs-All Classifiers},
+  author    = {Verma, Rajeev and Nalisnick, Eric},
+  booktitle = {Proceedings of the 39th International Conference on Machine Learning},
+  series    = {Proceedings of Machine Learning Research},
+  volume    = {162},
+  year      = {2022},
+  url       = {https://proceedings.mlr.press/v162/verma22c.html}
+}
+
+@software{l2d_core,
+  title   = {l2d_core: a dashboard and a library for learning to defer},
+  version = {%s},
+  year    = {2026},
+  license = {MIT}
+}
+"""
+
+
+def arrive() -> None:
+    """Remember what the address held when the session began, before the page's widgets take their part of it."""
+    if ARRIVAL not in st.session_state:
+        given = st.query_params.to_dict()
+        st.session_state[ARRIVAL] = given
+        st.session_state[TEACHING] = teaching.read(given)
+
+
+def note_junk(page: str) -> None:
+    """Say, under the page that the session began with, what of the address did not work."""
+    given = st.session_state.get(ARRIVAL)
+    keys = page_settings(page)
+    if given and keys is not None:
+        for note in links.notes(given, st.session_state, keys, RESERVED):
+            st.info(note, icon=":material/link_off:")
+    st.session_state[ARRIVAL] = {}
+
+
+def current_teaching() -> Teaching:
+    """What the teacher whose link began the session asked for."""
+    return st.session_state.get(TEACHING, Teaching())
+
+
+def page_settings(page: str) -> Mapping[str, links.Shown | None] | None:
+    """The settings of a page by key, or None where the address alone knows them."""
+    if page == "lab":
+        from components import settings_panel  # brings torch, which other pages need not wait for
+
+        return settings_panel.settings_keys(st.session_state.get("data"))
+    if page == "learn":
+        return {"step": None} | {str(key): None for key in st.session_state if str(key).startswith("learn_")}
+    return None
+
+
+def draw(page: str) -> None:
+    """The foot: share, and cite."""
+    st.divider()
+    with st.container(horizontal=True, key="foot"):
+        # Drawn when opened: it would take a part of each slider's move.
+        share = st.popover("Share this page", icon=":material/share:", on_change="rerun", key="share")
+        if share.open:
+            with share:
+                _draw_link(page)
+        cite = st.popover("Cite", icon=":material/format_quote:", on_change="rerun", key="cite")
+        if cite.open:
+            with cite:
+                st.markdown("The paper, and this software, in BibTeX:")
+                st.code(CITATION % l2d_core.__version__, language=None)
+
+
+def draw_teaching() -> None:
+    """The teacher's question, and a way out of the teacher's settings."""
+    asked = current_teaching()
+    if not asked:
+        return
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key="teacher"):
+        # As code: what comes from an address is text, and never Markdown or HTML.
+        if asked.question:
+            st.text(asked.question)
+        else:
+            st.caption("A teacher's link has set this page up.", width="stretch")
+        st.button("All controls", icon=":material/lock_open:", on_click=_leave, help="Leave the teacher's settings")
+
+
+def is_revealed(asked: Teaching, settings: Hashable) -> bool:
+    """Whether results of these settings may be shown; where the teacher wants a click first, its button is drawn."""
+    if not asked.is_veiled or st.session_state.get(REVEALED) == settings:
+        return True
+    st.info("What do you expect? Decide, and then look.", icon=":material/visibility_off:")
+    st.button("Show the results", type="primary", on_click=_reveal, args=(settings,))
+    return False
+
+
+def _reveal(settings: Hashable) -> None:
+    st.session_state[REVEALED] = settings
+
+
+def _leave() -> None:
+    st.session_state[TEACHING] = Teaching()
+
+
+def _draw_link(page: str) -> None:
+    keys = page_settings(page)
+    if keys is None:
+        settings = [
+            (key, text) for key in st.query_params for text in st.query_params.get_all(key) if key not in PRIVATE
+        ]
+    else:
+        settings = list(links.settings_of(st.session_state, keys).items())
+    if page == "lab":
+        settings += teaching.write(_draw_wishes()).items()
+    address = links.address(st.context.url or "http://localhost:8501", settings)
+    st.markdown("**A link to this page as it stands**: every setting, the seed, and the link's version.")
+    st.code(address, language=None, wrap_lines=True)
+    st.image(qr_code(address), width=220, caption="The same link for a camera")
+    if "//localhost" in address or "//127.0.0.1" in address:
+        st.caption(
+            "This address works on this computer only. For a class, open the app under the address that the others use."
+        )
+
+
+def _draw_wishes() -> Teaching:
+    with st.expander("For a class", icon=":material/school:"):
+        question = st.text_area("A question to the students", max_chars=teaching.MAX_QUESTION, key="share_question")
+        hidden = st.multiselect("Hide", list(GROUPS), format_func=GROUPS.get, key="share_hide")
+        locked = st.multiselect("Lock", list(GROUPS), format_func=GROUPS.get, key="share_lock")
+        is_veiled = st.toggle("Results only after a click", key="share_veil", help="So that students guess first.")
+    return Teaching(frozenset(hidden), frozenset(locked), " ".join(question.split()), is_veiled)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def qr_code(address: str) -> str:
+    """A QR code of an address as SVG, dark on white in either theme."""
+    import segno
+
+    return segno.make(address, error="l", micro=False).svg_inline(scale=4, border=4, dark="#000", light="#fff")

@@ -1,0 +1,79 @@
+"""Plain arrays in an .npz file: written whole or not at all, read without pickles, bombs and lies about sizes."""
+
+import os
+from collections.abc import Mapping
+from io import IOBase
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+# Of an .npz from outside: arrays of numbers hardly shrink, so that the ratio counts from FREE_BYTES on.
+MAX_ARRAYS, MAX_RATIO, FREE_BYTES = 1_000, 100, 64 * 2**20
+_ENTRY = b"PK\x01\x02"  # begins each entry of a zip's index
+
+
+def save_arrays(path: str | os.PathLike, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write an .npz of plain arrays; the same arrays give the same bytes. The file appears whole or not at all."""
+    path = Path(path)
+    temporary = path.with_name(path.name + ".part")
+    with temporary.open("wb") as file:
+        np.savez_compressed(file, **_without_objects(arrays))  # pyright: ignore[reportArgumentType]
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def _without_objects(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    for name, array in arrays.items():
+        if array.dtype.hasobject:
+            raise ValueError(f"{name} must be a plain array, got {array.dtype}: it could only be stored as a pickle")
+    return dict(arrays)
+
+
+def load_arrays(source: str | os.PathLike | IOBase, max_bytes: int) -> dict[str, np.ndarray]:
+    """The arrays of an .npz file, by name. No pickle; ValueError names the file where it is not such a file.
+
+    max_bytes bounds the unpacked size, read from the archive's own index before anything is unpacked; so does
+    MAX_RATIO times the size of the file.
+    """
+    is_path = isinstance(source, str | os.PathLike)
+    name = source if is_path else getattr(source, "name", source)
+    try:
+        if not is_path:
+            return _read_arrays(source, max_bytes)
+        with Path(source).open("rb") as file:
+            return _read_arrays(file, max_bytes)
+    except FileNotFoundError:
+        raise
+    except Exception as problem:
+        raise ValueError(f"{name} is not a readable .npz file of plain arrays: {problem}") from problem
+
+
+def _read_arrays(file: Any, max_bytes: int) -> dict[str, np.ndarray]:
+    size, count = _measure(file)
+    if count > MAX_ARRAYS:  # each entry takes memory as soon as the index is read
+        raise ValueError(f"it holds {count:,} arrays, allowed are {MAX_ARRAYS:,}")
+    with np.load(file, allow_pickle=False) as archive:
+        unpacked = sum(member.file_size for member in archive.zip.infolist())
+        if unpacked > max_bytes:
+            raise ValueError(f"it unpacks to {unpacked:,} bytes, more than the {max_bytes:,} allowed")
+        if unpacked > max(FREE_BYTES, MAX_RATIO * size):
+            raise ValueError(f"it unpacks to over {MAX_RATIO} times its size, as a zip bomb does")
+        arrays = {key: archive[key] for key in archive.files}
+    strangers = [key for key, value in arrays.items() if not isinstance(value, np.ndarray)]
+    if strangers:
+        raise ValueError(f"its member {strangers[0]} is not an array")
+    return arrays
+
+
+def _measure(file: Any) -> tuple[int, int]:
+    """Bytes of a file, and how many entries its index may have; leaves it at its beginning."""
+    size, count, last = 0, 0, b""
+    file.seek(0)
+    while part := file.read(2**20):
+        size += len(part)
+        count += (last + part).count(_ENTRY)
+        last = part[1 - len(_ENTRY) :]
+    file.seek(0)
+    return size, count

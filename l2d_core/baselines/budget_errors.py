@@ -1,0 +1,132 @@
+"""All methods within budgets, trained on the same cases and answers: how often each errs with so many deferred."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from l2d_core import lab
+from l2d_core.baselines import METHODS
+from l2d_core.baselines.asked_cases import AskedCases, extra_points
+from l2d_core.baselines.classifier import class_loss, fit_temperature
+from l2d_core.baselines.compare_confidence import compare_loss, compare_margin
+from l2d_core.baselines.confidence import confidence_loss, confidence_margin
+from l2d_core.baselines.score import score_loss, score_margin, selective_margin
+from l2d_core.baselines.triage import best_triage, expert_loss, triage_loss, triage_margin, triage_network_loss
+from l2d_core.config import HeadConfig
+from l2d_core.data import Scores
+from l2d_core.deferral import defer_by_budget
+from l2d_core.evaluation import accuracies, margin_of_scores
+from l2d_core.lab_job import HeadLoss
+
+RULES = ("forced", "capped")
+# As the authors' code for HateSpeech has it: the two curves of the paper's figure follow different rules.
+AUTHORS_RULE = {"softmax": "forced", "one_vs_all": "capped"}
+
+
+@dataclass(frozen=True)
+class BudgetPoint:
+    """A method at a budget, for one seed. error: the share of wrong answers of the system over n cases.
+
+    rule: "forced", exactly floor(bN) cases are deferred; "capped", at most, and only those that the method would defer.
+    deferred: the share that was.
+    """
+
+    method: str
+    rule: str
+    budget: float
+    seed: int
+    error: float
+    deferred: float
+    n: int
+
+
+def budget_errors(cases: AskedCases, head: HeadConfig, budgets: Sequence[float]) -> list[BudgetPoint]:
+    """Every method of METHODS at every budget, rule and seed. ValueError on a budget outside 0..1, or twice."""
+    if len(set(budgets)) < len(budgets) or not len(budgets):
+        raise ValueError(f"budgets must be given, each once, got {list(budgets)}")
+    fit = _fit(cases, head, _losses(cases, budgets))
+    networks = _fit_triage(cases, head, fit, budgets)
+    points = []
+    for budget in budgets:
+        for method, place, scores, margin in _systems(cases, fit, networks, budget):
+            points += [_point(method, rule, budget, cases.seeds[place], scores, margin) for rule in RULES]
+    return points
+
+
+def _losses(cases: AskedCases, budgets: Sequence[float]) -> dict[str, HeadLoss]:
+    """Name -> loss: one for methods that know no budget while they are trained, one a budget for the others."""
+    right, losses = cases.expert_right("train"), expert_loss(cases.right_probability)
+    made: dict[str, HeadLoss] = {"score": score_loss(), "compare_confidence": compare_loss()}
+    for budget in budgets:
+        made[_at("confidence", budget)] = confidence_loss(budget, right)
+        made[_at("confidence_as_written", budget)] = confidence_loss(budget, right, rule="as_written")
+        made[_at("triage", budget)] = triage_loss(budget, losses)
+    return made
+
+
+def _at(method: str, budget: float) -> str:
+    return f"{method} at {budget:g}"
+
+
+def _fit(cases: AskedCases, head: HeadConfig, losses: dict[str, HeadLoss], *, networks: bool = False) -> lab.LabFit:
+    names = [*losses] if networks else ["softmax", "one_vs_all", *losses]
+    return lab.fit(
+        cases.splits.train,
+        cases.splits.test,
+        None,
+        people=cases.people(),
+        surrogates=names,
+        seeds=cases.seeds,
+        config=head,
+        losses=losses,
+        extra_inputs=None if networks else extra_points(cases),
+    )
+
+
+def _fit_triage(cases: AskedCases, head: HeadConfig, fit: lab.LabFit, budgets: Sequence[float]) -> lab.LabFit:
+    """The triage networks, one a budget, fitted to the best triage of the training cases."""
+    labels, losses = cases.splits.train.labels, expert_loss(cases.right_probability)
+    made = {}
+    for budget in budgets:
+        name = _at("triage", budget)
+        logits = fit.extra_logits[name][:, : len(labels)]
+        decisions = {
+            seed: best_triage(class_loss(torch.from_numpy(own).double(), labels).numpy(), losses, budget)
+            for seed, own in zip(cases.seeds, logits, strict=True)
+        }
+        made[name] = triage_network_loss(decisions)
+    return _fit(cases, head, made, networks=True)
+
+
+def _systems(
+    cases: AskedCases, fit: lab.LabFit, networks: lab.LabFit, budget: float
+) -> Iterator[tuple[str, int, Scores, np.ndarray]]:
+    """Method, place of the seed, scores on test cases, and margin, larger = defer sooner."""
+    right = list(cases.expert_right("train").values())
+    validation, labels = cases.splits.validation, len(cases.splits.train)
+    for place in range(len(cases.seeds)):
+        scores = {name: own[place] for name, own in fit.scores.items()}
+        held_out = fit.extra_logits["score"][place, labels:]
+        temperature = fit_temperature(held_out, validation.labels.numpy())
+        for name in ("softmax", "one_vs_all"):
+            yield name, place, scores[name], margin_of_scores(scores[name])
+        plain = scores["score"]
+        yield "score", place, plain, score_margin(plain.logits, temperature)
+        yield "selective", place, plain, selective_margin(plain.logits, right[place])
+        compared = scores["compare_confidence"]
+        yield "compare_confidence", place, compared, compare_margin(compared.logits)
+        for name in ("confidence", "confidence_as_written"):
+            own = scores[_at(name, budget)]
+            yield name, place, own, confidence_margin(own.logits, right[place])
+        network = networks.scores[_at("triage", budget)][place]
+        yield "triage", place, scores[_at("triage", budget)], triage_margin(network.logits)
+
+
+def _point(method: str, rule: str, budget: float, seed: int, scores: Scores, margin: np.ndarray) -> BudgetPoint:
+    forced = rule == "forced" or not METHODS[method].has_cap
+    deferred = defer_by_budget(margin, budget, forced=forced)
+    system = accuracies(scores, deferred)["system"]
+    assert system.value is not None  # there is at least one case
+    return BudgetPoint(method, rule, budget, seed, 1 - system.value, float(deferred.mean()), system.n)

@@ -1,0 +1,30 @@
+"""Compare confidence (Raghu and others 2019): a classifier, and beside it an estimate of the expert being right."""
+
+import numpy as np
+import torch
+from jaxtyping import Float64
+from scipy import special
+from torch import Tensor
+
+from l2d_core.arrays import as_floats
+from l2d_core.baselines.classifier import class_confidence, classifier_gradient
+from l2d_core.lab_job import HeadBatch, HeadLoss
+
+
+def compare_loss() -> HeadLoss:
+    """Cross-entropy over the classes, plus binary cross-entropy of sigmoid(g_d) with "the expert is right".
+
+    A linear head learns both independently; a hidden layer they share.
+    """
+
+    def gradient(batch: HeadBatch) -> Tensor:
+        slope = classifier_gradient(batch)
+        slope[..., -1] = torch.sigmoid(batch.logits[..., -1]) - batch.correct.float()
+        return slope
+
+    return gradient
+
+
+def compare_margin(logits: np.ndarray) -> Float64[np.ndarray, " N"]:
+    """sigmoid(g_d) - max_k p_k, p = softmax over the classes. logits (N, K+1); returns (N,)."""
+    return special.expit(as_floats("logits", logits, (None, None))[:, -1]) - class_confidence(logits)

@@ -1,0 +1,49 @@
+"""Confidence (Bansal and others 2021): a classifier for the cases that an expert of one accuracy leaves to it."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+from l2d_core.baselines.classifier import class_confidence, classifier_gradient, sent_away
+from l2d_core.checks import require_known
+from l2d_core.lab_job import HeadBatch, HeadLoss
+
+BATCH_RULES = {
+    "kept": "train on all of a batch but the min(floor(bB), n) cases in which the expert gains most",
+    "as_written": "train on the min(floor(bB), n) cases in which the expert gains least, as the paper's text has it",
+}
+
+
+def confidence_loss(budget: float, expert_right: Mapping[int, float], *, rule: str = "kept") -> HeadLoss:
+    """Cross-entropy over the classes, on the part of each batch that is left to the machine within the budget b.
+
+    The gain of a case is P(y = m) - max_k p_k, with the classifier as it is at that step; n counts those above 0.
+    rule: a name in BATCH_RULES. Code of this method that is public keeps what is not sent away ("kept"); the paper's
+    text ("as_written") trains on nothing at b = 0, and as long as the classifier is the less sure one nowhere.
+    expert_right: seed -> P(y = m), one number, from the training cases. ValueError on another rule.
+    """
+    require_known("rule", rule, BATCH_RULES)
+
+    def gradient(batch: HeadBatch) -> Tensor:
+        right = torch.tensor([expert_right[seed] for seed in batch.seeds])[:, None]
+        gain = right - torch.softmax(batch.logits[..., :-1], dim=-1).amax(dim=-1)
+        used = ~sent_away(gain, budget) if rule == "kept" else _least(gain, budget)
+        return classifier_gradient(batch, used)
+
+    return gradient
+
+
+def _least(gain: Tensor, budget: float) -> Tensor:
+    """The min(floor(bB), n) cases with the lowest gain, n those whose gain is positive."""
+    allowed = sent_away(gain, budget).sum(dim=1, keepdim=True)
+    order = torch.sort(gain, dim=1, stable=True).indices
+    place = torch.arange(gain.shape[1]).expand_as(order)
+    return torch.zeros_like(gain, dtype=torch.bool).scatter_(1, order, place < allowed)
+
+
+def confidence_margin(logits: np.ndarray, expert_right: float) -> Float64[np.ndarray, " N"]:
+    """P(y = m) - max_k p_k: sorted by it, the least confident case goes first. logits (N, K+1); returns (N,)."""
+    return expert_right - class_confidence(logits)

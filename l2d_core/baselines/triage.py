@@ -1,0 +1,67 @@
+"""Differentiable triage (Okati and others 2021): who decides is fixed by losses while training, then learned.
+
+The classifier is trained on the cases that the best triage for a budget leaves to it, which is made anew for each
+batch from the classifier's losses at that step; a network of its own is then fitted to the triage of all training
+cases.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float64
+from scipy import special
+from torch import Tensor
+
+from l2d_core.arrays import ArrayLike, as_floats
+from l2d_core.baselines.classifier import class_loss, classifier_gradient, sent_away
+from l2d_core.deferral import defer_by_budget
+from l2d_core.lab_job import HeadBatch, HeadLoss
+
+LEAST_PROBABILITY = 1e-6  # of a right answer, in its logarithm
+
+
+def expert_loss(right_probability: ArrayLike) -> Float64[np.ndarray, " N"]:
+    """-ln P(m = y | case), the expert's negative log likelihood in nats; P below 1e-6 counts as that. (N,) to (N,)."""
+    return -np.log(np.maximum(as_floats("right_probability", right_probability), LEAST_PROBABILITY))
+
+
+def triage_loss(budget: float, losses: np.ndarray) -> HeadLoss:
+    """Cross-entropy over the classes, on a batch less the min(floor(bB), n) cases that gain most from the expert.
+
+    The gain is the classifier's loss less the expert's; n counts the cases in which it is positive.
+    losses (N,): `expert_loss` of all training cases.
+    """
+    known = torch.from_numpy(np.asarray(losses, dtype=np.float32))
+
+    def gradient(batch: HeadBatch) -> Tensor:
+        gain = class_loss(batch.logits, batch.labels) - known[batch.rows]
+        return classifier_gradient(batch, ~sent_away(gain, budget))
+
+    return gradient
+
+
+def best_triage(machine_loss: np.ndarray, losses: np.ndarray, budget: float) -> Bool[np.ndarray, " N"]:
+    """Defer the min(floor(bN), n) cases that gain most, n those where the expert's loss is below the machine's."""
+    return defer_by_budget(as_floats("machine_loss", machine_loss) - losses, budget, forced=False)
+
+
+def triage_network_loss(decisions: Mapping[int, np.ndarray]) -> HeadLoss:
+    """Binary cross-entropy of sigmoid(g_d) with a triage decision; the class scores get nothing.
+
+    decisions: seed -> (N,) bool, `best_triage` of all training cases.
+    """
+    known = {seed: torch.from_numpy(own.astype(np.float32)) for seed, own in decisions.items()}
+
+    def gradient(batch: HeadBatch) -> Tensor:
+        targets = torch.stack([known[seed][rows] for seed, rows in zip(batch.seeds, batch.rows, strict=True)])
+        slope = torch.zeros_like(batch.logits)
+        slope[..., -1] = torch.sigmoid(batch.logits[..., -1]) - targets
+        return slope
+
+    return gradient
+
+
+def triage_margin(logits: np.ndarray) -> Float64[np.ndarray, " N"]:
+    """sigmoid(g_d) - 1/2 of the triage network: positive where it would defer. logits (N, K+1); returns (N,)."""
+    return special.expit(as_floats("logits", logits, (None, None))[:, -1]) - 0.5

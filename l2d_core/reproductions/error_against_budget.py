@@ -1,0 +1,157 @@
+"""Error against budget: how often each method errs where at most so many cases may be deferred, on three data sets."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from l2d_core.baselines import METHODS
+from l2d_core.baselines.asked_cases import AskedCases, ask_people, ask_simulated
+from l2d_core.baselines.budget_errors import AUTHORS_RULE, RULES, BudgetPoint, budget_errors
+from l2d_core.datasets import LAB_DATASETS
+from l2d_core.evaluation import Share
+from l2d_core.experts import DERMATOLOGIST_RECALL, per_class
+from l2d_core.intervals import mean_and_interval
+from l2d_core.reproductions.findings import paired_gap, say_order, verdict
+from l2d_core.reproductions.measured import Value, rows_of
+from l2d_core.reproductions.reproduction import Reproduction, as_table
+from l2d_core.reproductions.request import Request
+from l2d_core.seeds import numpy_generator
+
+BUDGETS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)
+SHOWN = (0.2, 0.4, 0.6)  # in the table; all of them are in the details
+INNER = BUDGETS[1:-1]  # at 0 and 1 a forced budget leaves nothing to decide
+
+NOTES = (
+    "Forced: exactly floor(bN) cases are deferred. Capped: at most, and only those that the method would defer by "
+    "itself. Ties go to the case that comes first. In the authors' code for HateSpeech softmax is forced and "
+    "one-vs-all capped: the findings compare both rules, and that one.",
+    "The score has no cap of its own, so that both its curves are forced. Confidence is trained, as in public code of "
+    "the method, on what is left of a batch; the paper's text has it the other way round, which trains on nothing at "
+    "budget 0, and is shown as a method of its own.",
+    "Differentiable triage gets the expert's log likelihood from what its answers are drawn from, which the others are "
+    "not given. It compares losses, not errors: where the expert is nearly sure to be right (all voters agree, or the "
+    "mole is a nevus) its loss is near 0 and below the machine's, however easy the case, so that the easy cases go to "
+    "the expert and the machine is trained on the rest. Where it errs more than the others, this is the likely cause.",
+    "All methods are heads on fixed features, with the same answers, batches and settings; the paper trains whole "
+    "networks, from scratch or fine-tuned, for each method.",
+    "HAM10000: split by lesion; the expert has the paper's recalls in each class. HateSpeech and Galaxy Zoo: the "
+    "expert is one voter, drawn for each seed and case; of Galaxy Zoo there are 1,000 galaxies here, 200 to test on.",
+    "The paper shows these curves as figures, without numbers.",
+)
+
+
+def budgets(request: Request) -> Reproduction:
+    """Error of all methods on HAM10000, HateSpeech and Galaxy Zoo. At the scale quick alone, else ValueError.
+
+    details: "curves": dataset, method, rule, budget, error (mean over seeds), half_width, deferred, n, seeds.
+    """
+    request.only_quick("budgets")
+    start = time.perf_counter()
+    points = {name: measure_budgets(name, request.seeds) for name in CASES}
+    return Reproduction(
+        title="Error against budget",
+        table=as_table(rows_of(_values(points))),
+        details={"curves": pd.concat([_curves(name, own) for name, own in points.items()], ignore_index=True)},
+        notes=NOTES,
+        findings=tuple(finding for name, own in points.items() for finding in _findings(_title(name), own)),
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _ham10000(seeds: Sequence[int]) -> AskedCases:
+    splits = LAB_DATASETS["ham10000"].load(0, 0.0)
+    recalls = per_class([DERMATOLOGIST_RECALL[name] for name in splits.train.class_names])
+    return ask_simulated(splits, recalls, seeds)
+
+
+def _voted(name: str) -> Callable[[Sequence[int]], AskedCases]:
+    def ask(seeds: Sequence[int]) -> AskedCases:
+        data, nowhere = LAB_DATASETS[name], Path()
+        crowd = data.people
+        assert crowd is not None  # both have voters, whose votes are shipped with the features
+        who = next(iter(crowd.names))
+        return ask_people(
+            data.load(0, 0.0),
+            lambda ids, seed: crowd.answers(nowhere, ids, who, numpy_generator(seed, "human answers")),
+            lambda ids, labels: crowd.right(nowhere, ids, labels),
+            seeds,
+        )
+
+    return ask
+
+
+# Data set of the lab -> its cases with the answers of its expert for these seeds.
+CASES: dict[str, Callable[[Sequence[int]], AskedCases]] = {
+    "ham10000": _ham10000,
+    "hate_speech": _voted("hate_speech"),
+    "galaxy_zoo": _voted("galaxy_zoo"),
+}
+
+
+@lru_cache(maxsize=len(CASES))
+def measure_budgets(dataset: str, seeds: tuple[int, ...]) -> list[BudgetPoint]:
+    """All points of a data set in CASES; those made last are kept."""
+    return budget_errors(CASES[dataset](seeds), LAB_DATASETS[dataset].head, BUDGETS)
+
+
+def _title(dataset: str) -> str:
+    return LAB_DATASETS[dataset].title.split(":")[0]
+
+
+def _values(points: dict[str, list[BudgetPoint]]) -> list[Value]:
+    return [
+        Value(f"{_title(name)}, budget {one.budget:.0%}, {one.rule}", one.method, "", measure, Share(value, one.n))
+        for name, own in points.items()
+        for one in own
+        if one.budget in SHOWN
+        for measure, value in (("error", one.error), ("deferred", one.deferred))
+    ]
+
+
+def _curves(dataset: str, points: list[BudgetPoint]) -> pd.DataFrame:
+    table = pd.DataFrame([asdict(one) for one in points])
+    rows = []
+    for (method, rule, budget), own in table.groupby(["method", "rule", "budget"], sort=False):  # pyright: ignore
+        mean, half_width = mean_and_interval(own["error"].tolist())
+        deferred = float(np.mean(own["deferred"].tolist()))
+        rows.append((dataset, method, rule, budget, mean, half_width, deferred, own["n"].iloc[0], len(own)))
+    names = ["dataset", "method", "rule", "budget", "error", "half_width", "deferred", "n", "seeds"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def _findings(title: str, points: list[BudgetPoint]) -> list[str]:
+    errors = {(method, rule): _mean_errors(points, method, rule) for method in METHODS for rule in RULES}
+    pairs = {rule: (errors["one_vs_all", rule], errors["softmax", rule]) for rule in RULES}
+    theirs = (errors["one_vs_all", AUTHORS_RULE["one_vs_all"]], errors["softmax", AUTHORS_RULE["softmax"]])
+    pairs["softmax forced and one-vs-all capped, as the authors"] = theirs
+    span = f"mean error over budgets {INNER[0]:.0%} to {INNER[-1]:.0%}"
+    said = [
+        say_order(f"{title}, {span}, {rule}", ("one-vs-all", "softmax"), pair, None) for rule, pair in pairs.items()
+    ]
+    return said + [_rank(f"{title}, {span}, {rule}", {name: errors[name, rule] for name in METHODS}) for rule in RULES]
+
+
+def _mean_errors(points: list[BudgetPoint], method: str, rule: str) -> list[float | None]:
+    """A seed each."""
+    own = [one for one in points if (one.method, one.rule) == (method, rule) and one.budget in INNER]
+    seeds = dict.fromkeys(one.seed for one in own)
+    return [float(np.mean([one.error for one in own if one.seed == seed])) for seed in seeds]
+
+
+def _rank(what: str, errors: dict[str, list[float | None]]) -> str:
+    """Which baselines one-vs-all is better than, by paired differences."""
+    sides: dict[str, list[str]] = {"lower": [], "higher": [], "not": []}
+    for name, own in errors.items():
+        if name not in ("one_vs_all", "softmax"):
+            gap, half_width = paired_gap(errors["one_vs_all"], own)
+            mean, _ = mean_and_interval(own)
+            sides[verdict(gap or 0.0, half_width, 0).split()[0]].append(f"{name} ({100 * (mean or 0.0):.2f} %)")
+    words = {"lower": "lower than", "higher": "higher than", "not": "not told apart from"}
+    mean, _ = mean_and_interval(errors["one_vs_all"])
+    told = "; ".join(f"{words[side]} {', '.join(names)}" for side, names in sides.items() if names)
+    return f"{what}, one-vs-all's {100 * (mean or 0.0):.2f} % is {told}."

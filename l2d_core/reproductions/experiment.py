@@ -1,0 +1,59 @@
+"""What the paper trains on: one configuration for all of its experts, random ones and random data too."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from l2d_core.config import ExpertConfig
+from l2d_core.experts import PRESETS, per_class
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An expert and the labels to train with. title: on pages and in tables; name: in folders.
+
+    preset, k: a name in `experts.PRESETS`, k only for those that take it. random_labels: training labels are drawn
+    uniformly over the classes, the paper's "random data"; test labels stay the true ones. guesses_count: where the
+    expert does not know, it guesses among all classes, the right one too, so that it is right the more often.
+    """
+
+    name: str
+    title: str
+    preset: str = "half"
+    k: int = 0
+    random_labels: bool = False
+    guesses_count: bool = False
+
+    def accuracy(self, class_names: Sequence[str]) -> tuple[float, ...]:
+        """How often the expert is right in each class, in 0..1."""
+        known = PRESETS[self.preset].accuracy(class_names, self.k).tolist()
+        chance = 1 / len(class_names)
+        return tuple(a + (1 - a) * chance if self.guesses_count and a > chance else a for a in known)
+
+    def confusion(self, class_names: Sequence[str]) -> Tensor:
+        """P(answer | true class), (K, K) float64."""
+        return per_class(self.accuracy(class_names), wrong=PRESETS[self.preset].wrong)
+
+    def expert(self, class_names: Sequence[str]) -> ExpertConfig:
+        """The same expert as a setting of a run."""
+        return ExpertConfig(accuracy=self.accuracy(class_names), wrong=PRESETS[self.preset].wrong)
+
+
+# Right in 75 % on the first half of the classes, in 20 % on the rest.
+HALF = Experiment("half", "75/20 expert")
+BOTH_RANDOM = Experiment("both_random", "random data, random expert", "random", random_labels=True)
+RANDOM_EXPERT = Experiment("random_expert", "random expert", "random")
+RANDOM_DATA = Experiment("random_data", "random data, useful expert", "useful", random_labels=True)
+BOTH_USEFUL = Experiment("both_useful", "useful expert", "useful")
+FOUR_SETTINGS = (BOTH_RANDOM, RANDOM_EXPERT, RANDOM_DATA, BOTH_USEFUL)
+
+
+def first_k(k: int, *, reference: bool = False) -> Experiment:
+    """70 % right on the first k classes, random on the rest.
+
+    reference: as in the authors' code, on k + 1 classes, and a guess can be right: in 73 %, with 10 classes.
+    """
+    if reference:
+        return Experiment(f"first_{k}_reference", f"k = {k}", "first_k", k + 1, guesses_count=True)
+    return Experiment(f"first_{k}", f"k = {k}", "first_k", k)

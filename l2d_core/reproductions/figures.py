@@ -1,0 +1,191 @@
+"""Figures 1 and 2: what the estimates of an expert who is 75 % or 20 % right look like, and whether they come true."""
+
+import time
+
+import numpy as np
+import pandas as pd
+
+from l2d_core import comparison
+from l2d_core.evaluation import Share
+from l2d_core.reproductions.experiment import HALF
+from l2d_core.reproductions.findings import say_level, say_order
+from l2d_core.reproductions.measured import BINS, ECE_NOTE, Value, Values, mean_of, measure_estimators, pick, rows_of
+from l2d_core.reproductions.notes import notes_of
+from l2d_core.reproductions.reproduction import Reproduction, as_table
+from l2d_core.reproductions.request import Request
+from l2d_core.reproductions.trained import TrainedSystems, shipped_systems, train_systems
+
+HISTOGRAM_BIN, HISTOGRAM_END = 0.05, 3.0
+PAPER_ABOVE_ONE = 0.394  # of the deferred cases, the only share of that size that is possible
+PAPER_ECE = {"sigmoid": 0.0301, "odds": 0.0758}
+NEAR_ZERO = 0.05
+
+
+def figure1(request: Request) -> Reproduction:
+    """The histogram of p_m, with the part above 1, and the share of it by both denominators.
+
+    details: "histogram": setting, estimator, low, high (empty: no end), share of all cases, cases (mean of a seed).
+    """
+    start = time.perf_counter()
+    systems = _systems(request)
+    values = measure_estimators(systems, ["above_one", "above_one_of_deferred", "coverage", "system"])
+    first = systems[0].title
+    paper = {(one.title, "softmax", "odds", "above_one_of_deferred"): PAPER_ABOVE_ONE for one in systems}
+    findings = [
+        say_level(
+            f"{one.title}, share of the deferred cases whose softmax odds are above 1",
+            pick(values, one.title, "odds", "above_one_of_deferred"),
+            PAPER_ABOVE_ONE,
+        )
+        for one in systems
+    ]
+    return Reproduction(
+        title="Figure 1: softmax estimates above 1",
+        table=as_table(rows_of(values, paper)),
+        details={"histogram": pd.concat([_histogram(one) for one in systems], ignore_index=True)},
+        notes=notes_of(
+            request,
+            "The paper's 39.4 % above 1 can only be a share of the deferred cases: an estimate above 1 implies that "
+            "its case is deferred.",
+        ),
+        findings=(*findings, _bounded(values, first)),
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _bounded(values: Values, setting: str) -> str:
+    shares = {name: mean_of(pick(values, setting, name, "above_one")) for name in ("sigmoid", "proxy")}
+    found = ", ".join(f"{name} {100 * share:.1f} %" for name, share in shares.items())
+    return f"Share of all cases with the other estimators above 1, which they cannot be: {found}."
+
+
+def figure2(request: Request) -> Reproduction:
+    """Reliability diagrams and risk histograms.
+
+    details: "reliability": setting, estimator and the columns of `comparison.reliability`; "risk_histograms": setting,
+    estimator ("true" is one), low, high, share; "above_one": the cases with estimates above 1, as of `comparison`.
+    """
+    start = time.perf_counter()
+    systems = _systems(request)
+    values = measure_estimators(systems, ["ece", "ece_by_chance", "smooth_ece", "risk_distance"])
+    values += _near_zero(systems)
+    surrogates = {"odds": "softmax", "sigmoid": "one_vs_all"}
+    paper = {(one.title, surrogates[name], name, "ece"): value for one in systems for name, value in PAPER_ECE.items()}
+    findings = [_compare(values, one.title, measure) for one in systems for measure in ("ece", "risk_distance")]
+    findings += [
+        say_level(f"{one.title}, ECE of {name}", pick(values, one.title, name, "ece"), value)
+        for one in systems
+        for name, value in PAPER_ECE.items()
+    ]
+    return Reproduction(
+        title="Figure 2: reliability diagrams and risk histograms",
+        table=as_table(rows_of(values, paper)),
+        details={
+            "reliability": _reliability(systems),
+            "above_one": _above_one(systems),
+            "risk_histograms": _risk_histograms(systems),
+        },
+        notes=notes_of(
+            request,
+            ECE_NOTE,
+            "The true error of a case is that of the expert in its class: 25 % or 80 %. An estimate sees the image, "
+            "not the class, so that not even a perfect one reaches distance 0.",
+            f"Risk near 0: the share of cases with a predicted risk of at most {NEAR_ZERO:g}, estimates above 1 taken "
+            "as 1; none of the true risks is that low: it is the false mode that the paper describes.",
+        ),
+        findings=(*findings, *(_mode(values, one.title) for one in systems)),
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _systems(request: Request) -> list[TrainedSystems]:
+    return train_systems(request, [HALF]) + shipped_systems(request, HALF)
+
+
+def _estimators(system: TrainedSystems) -> list[tuple[str, str]]:
+    return comparison.estimators_of(list(system.test))
+
+
+def _histogram(system: TrainedSystems) -> pd.DataFrame:
+    edges = np.round(np.arange(0, HISTOGRAM_END + HISTOGRAM_BIN / 2, HISTOGRAM_BIN), 10)
+    parts = []
+    for surrogate, estimator in _estimators(system):
+        raw, _, _ = comparison.pooled_pairs(system.test[surrogate], estimator)
+        # Closed on the right, as all bins here, so that exactly 1 is not above 1.
+        counts = np.bincount(np.searchsorted(edges[1:], raw), minlength=len(edges))
+        part = pd.DataFrame({"low": edges, "high": [*edges[1:], None], "share": counts / len(raw)})
+        part["cases"] = counts / len(system.test[surrogate])
+        parts.append(part.assign(setting=system.title, estimator=estimator))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _reliability(systems: list[TrainedSystems]) -> pd.DataFrame:
+    return pd.concat(
+        [
+            comparison.reliability(one.test[surrogate], estimator, bins=BINS).assign(
+                setting=one.title, estimator=estimator
+            )
+            for one in systems
+            for surrogate, estimator in _estimators(one)
+        ],
+        ignore_index=True,
+    )
+
+
+def _above_one(systems: list[TrainedSystems]) -> pd.DataFrame:
+    return pd.concat(
+        [
+            comparison.above_one(one.test[surrogate], estimator).assign(setting=one.title, estimator=estimator)
+            for one in systems
+            for surrogate, estimator in _estimators(one)
+        ],
+        ignore_index=True,
+    )
+
+
+def _risk_histograms(systems: list[TrainedSystems]) -> pd.DataFrame:
+    """With those above 1 in no bin, as of `comparison.risk_histogram`."""
+    parts = []
+    for one in systems:
+        true = comparison.risk_histogram(1 - one.true_probability)
+        parts.append(true.assign(setting=one.title, estimator="true"))
+        for surrogate, estimator in _estimators(one):
+            raw, _, _ = comparison.pooled_pairs(one.test[surrogate], estimator)
+            parts.append(comparison.risk_histogram(1 - raw).assign(setting=one.title, estimator=estimator))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _near_zero(systems: list[TrainedSystems]) -> list[Value]:
+    values = []
+    for one in systems:
+        for surrogate, estimator in _estimators(one):
+            for scores in one.test[surrogate]:
+                raw, _, _ = comparison.pooled_pairs([scores], estimator)
+                share = Share.of(raw >= 1 - NEAR_ZERO)
+                values.append(Value(one.title, surrogate, estimator, "risk_near_zero", share))
+    return values
+
+
+_WORDS = {"ece": "ECE", "risk_distance": "distance between predicted and true error"}
+
+
+def _compare(values: Values, setting: str, measure: str) -> str:
+    pair = (pick(values, setting, "sigmoid", measure), pick(values, setting, "odds", measure))
+    paper = (PAPER_ECE["sigmoid"], PAPER_ECE["odds"]) if measure == "ece" else None
+    return say_order(
+        f"{setting}, {_WORDS[measure]}",
+        ("one-vs-all", "softmax odds"),
+        pair,
+        paper,
+    )
+
+
+def _mode(values: Values, setting: str) -> str:
+    pair = tuple(pick(values, setting, name, "risk_near_zero") for name in ("odds", "sigmoid"))
+    return say_order(
+        f"{setting}, cases with a predicted risk near 0 (truly: none)",
+        ("softmax odds", "one-vs-all"),
+        (pair[0], pair[1]),
+        None,
+        paper_sign=1,
+    )

@@ -1,0 +1,158 @@
+"""The trained systems that a reproduction measures: heads, or whole networks, for each experiment and seed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from l2d_core import lab
+from l2d_core.config import RunConfig
+from l2d_core.data import DeferralData, Scores
+from l2d_core.datasets import LAB_DATASETS
+from l2d_core.datasets.cifar10 import CLASS_NAMES
+from l2d_core.expert_settings import expert_confusion
+from l2d_core.experts import sample_answers
+from l2d_core.reproductions.experiment import Experiment
+from l2d_core.reproductions.request import Request
+from l2d_core.runs import list_runs, open_run
+from l2d_core.seeds import torch_generator
+
+SURROGATES_COMPARED = ("softmax", "one_vs_all")
+SHIPPED_RUNS = Path(__file__).resolve().parents[2] / "pretrained" / "runs"
+
+BySurrogate = Mapping[str, Sequence[Scores]]
+
+
+@dataclass(frozen=True)
+class TrainedSystems:
+    """Surrogate -> one `Scores` a seed, on the same test cases; validation: the same on held-out ones.
+
+    true_probability: (N,), the true P(the expert is right | class of the case) of the test cases.
+    """
+
+    title: str
+    test: BySurrogate
+    validation: BySurrogate
+    true_probability: np.ndarray
+
+
+def train_systems(request: Request, experiments: Sequence[Experiment]) -> list[TrainedSystems]:
+    """Softmax and one-vs-all systems for each of the experiments; at the scale quick those made last are kept.
+
+    ValueError or OSError where the data are missing or a network could not be trained; it names the run.
+    """
+    if request.scale == "quick":
+        return [_heads(experiment, request.dataset, request.seeds) for experiment in experiments]
+    return _networks(request, experiments)
+
+
+def shipped_systems(request: Request, experiment: Experiment) -> list[TrainedSystems]:
+    """The shipped networks of this experiment as one more set of systems, one seed each, or none."""
+    if request.scale != "quick" or request.dataset != "cifar10" or not SHIPPED_RUNS.is_dir():
+        return []
+    found = {}
+    for entry in list_runs(SHIPPED_RUNS):
+        if entry.state == "done" and not entry.problem and entry.config and entry.config.dataset == "cifar10":
+            run = open_run(entry.folder)
+            if run.config.expert == experiment.expert(run.test.class_names) and not experiment.random_labels:
+                found[run.config.surrogate] = run
+    if not set(SURROGATES_COMPARED) <= set(found):
+        return []
+    test, validation = (
+        {name: [getattr(found[name], part)] for name in SURROGATES_COMPARED} for part in ("test", "validation")
+    )
+    title = f"{experiment.title}, whole networks ({found['softmax'].config.model}), one seed"
+    return [TrainedSystems(title, test, validation, _true_probability(experiment, test))]
+
+
+@lru_cache(maxsize=12)
+def _heads(experiment: Experiment, dataset: str, seeds: tuple[int, ...]) -> TrainedSystems:
+    data = LAB_DATASETS[dataset]
+    splits = data.load(0, data.default_noise)
+    confusion = experiment.confusion(data.class_names)
+    made = lab.fit(
+        splits.train,
+        splits.test,
+        confusion,
+        surrogates=SURROGATES_COMPARED,
+        seeds=seeds,
+        config=data.head,
+        random_labels=experiment.random_labels,
+        extra_inputs=splits.validation.inputs,
+    )
+    asked = [
+        replace(
+            splits.validation,
+            answers=sample_answers(
+                confusion, splits.validation.labels, generator=torch_generator(seed, "validation answers")
+            )[:, None],
+        )
+        for seed in seeds
+    ]
+    validation = {
+        name: [_scores(logits, data, name) for logits, data in zip(made.extra_logits[name], asked, strict=True)]
+        for name in SURROGATES_COMPARED
+    }
+    return TrainedSystems(experiment.title, made.scores, validation, _true_probability(experiment, made.scores))
+
+
+def _scores(logits: np.ndarray, data: DeferralData, surrogate: str) -> Scores:
+    return Scores(
+        np.ascontiguousarray(logits),
+        data.labels.numpy(),
+        data.answers.numpy(),
+        np.asarray(data.ids).astype(str),
+        data.class_names,
+        data.expert_names,
+        surrogate,
+    )
+
+
+def _true_probability(experiment: Experiment, test: BySurrogate) -> np.ndarray:
+    first = next(iter(test.values()))[0]
+    return expert_confusion(experiment.expert(first.class_names), first.num_classes).diagonal().numpy()[first.labels]
+
+
+def network_configs(request: Request, experiment: Experiment) -> dict[tuple[str, int], RunConfig]:
+    """(surrogate, seed) -> the settings of that run at the request's scale."""
+    base = replace(
+        request.network,
+        expert=experiment.expert(CLASS_NAMES),
+        random_labels=experiment.random_labels,
+    )
+    return {
+        (name, seed): replace(base, surrogate=name, seed=seed) for name in SURROGATES_COMPARED for seed in request.seeds
+    }
+
+
+def _networks(request: Request, experiments: Sequence[Experiment]) -> list[TrainedSystems]:
+    """Trained side by side, as far as the machines go, and each where it was left off."""
+    from l2d_core.cluster import run_many
+
+    assert request.folder is not None  # `Request`
+    folder = Path(request.folder) / f"runs-{request.scale}{'-reference' * request.reference}"
+    configs = {
+        f"{experiment.name}-{surrogate}-seed={seed}": config
+        for experiment in experiments
+        for (surrogate, seed), config in network_configs(request, experiment).items()
+    }
+    table = run_many(configs, data_root=request.data_root, out=folder, **request.where)
+    undone = table.loc[table["state"] != "done", "run"].tolist()
+    if undone:
+        raise ValueError(
+            f"{len(undone)} of {len(configs)} runs in {folder} are not done, the first is {undone[0]}: "
+            "see results.csv there; the same command again goes on"
+        )
+    return [_opened(request, experiment, folder) for experiment in experiments]
+
+
+def _opened(request: Request, experiment: Experiment, folder: Path) -> TrainedSystems:
+    runs = {
+        name: [open_run(folder / f"{experiment.name}-{name}-seed={seed}") for seed in request.seeds]
+        for name in SURROGATES_COMPARED
+    }
+    test = {name: [run.test for run in own] for name, own in runs.items()}
+    validation = {name: [run.validation for run in own] for name, own in runs.items()}
+    return TrainedSystems(experiment.title, test, validation, _true_probability(experiment, test))

@@ -1,0 +1,130 @@
+"""The page "Compare" in AppTest, with folders of runs that were made for tests: how to open it, and read it."""
+
+import io
+import re
+import sys
+from dataclasses import replace
+from html import unescape
+
+import numpy as np
+import pandas as pd
+from lab_page import ROOT, assert_drawable, charts, open_home, tables_of, texts
+
+sys.path.insert(0, str(ROOT / "tests" / "core"))
+
+from made_runs import CONFIG, some_scores, write_run
+
+COMPARE = "app_pages/compare.py"
+PLENTY = 400  # cases: with fewer, softmax odds and bins are too odd to be told apart
+
+__all__ = ["COMPARE", "CONFIG", "assert_sound", "charts", "some_scores", "tables_of", "texts", "write_run"]
+
+
+def made_run(folder, surrogate="one_vs_all", cases=PLENTY, seed=5, **change):
+    """A run folder whose test scores know something."""
+    write_run(folder, replace(CONFIG, surrogate=surrogate, **change))
+    for name, offset in (("scores_validation.npz", 1), ("scores_test.npz", 0)):
+        made_scores(cases, seed + offset, surrogate).save(folder / name)
+    return folder
+
+
+def made_scores(cases=PLENTY, seed=5, surrogate="one_vs_all"):
+    """Scores in which machine and expert are right more often than not."""
+    scores, generator = some_scores(cases, seed, surrogate), np.random.default_rng(seed)
+    labels = np.random.default_rng(0).integers(0, 3, cases)
+    logits = np.asarray(scores.logits).copy()
+    logits[np.arange(cases), labels] += 1.5
+    answers = np.where(generator.random(cases) < 0.6, labels, generator.integers(0, 3, cases))
+    return replace(scores, logits=logits, labels=labels, answers=answers[:, None])
+
+
+def assert_sound(app):
+    """No error, no warning, and all numbers are numbers."""
+    problems = [*app.exception, *app.error, *app.warning]
+    assert not problems, problems[0].value
+    assert not [text for text in texts(app) if re.search(r"\b(nan|inf)\b", text)]
+    for chart in charts(app):
+        for name, table in tables_of(chart).items():
+            assert_drawable(table, f"{name} of {chart.proto.alt}")
+
+
+def npz_of(scores, tmp_path):
+    """The bytes of our own format."""
+    scores.save(tmp_path / "scores.npz")
+    return (tmp_path / "scores.npz").read_bytes()
+
+
+def table_of(scores):
+    """The scores as a table with columns that a guess finds."""
+    columns = {"id": scores.ids, "label": scores.labels, "expert": scores.answers[:, 0]}
+    columns |= {f"logit_{k}": scores.logits[:, k] for k in range(3)}
+    return pd.DataFrame(columns | {"defer": scores.logits[:, 3]})
+
+
+def csv_of(table):
+    return table.to_csv(index=False).encode()
+
+
+def parquet_of(table):
+    stream = io.BytesIO()
+    table.to_parquet(stream)
+    return stream.getvalue()
+
+
+def use_roots(monkeypatch, shipped=(), here=()):
+    """Have the page find runs in these folders only."""
+    import cached
+    import compare_runs
+
+    monkeypatch.setattr(compare_runs, "ROOTS", {"shipped": tuple(shipped), "here": tuple(here)})
+    cached.run_index.clear()
+    cached._compare_system.clear()
+    cached.comparison.clear()
+
+
+def open_compare(*keys):
+    """A new session on the page, by a link with these runs; with both panels open."""
+    app = open_home().switch_page(COMPARE)
+    app.session_state["all-runs"] = app.session_state["own-predictions"] = True
+    if keys:
+        app.query_params["run"] = list(keys)
+    return app.run()
+
+
+def upload(app, *files):
+    """Bring (name, bytes) to the page."""
+    field = app.file_uploader[0]
+    return field.set_value([(name, data, "application/octet-stream") for name, data in files]).run()
+
+
+def click(app, label):
+    return next(button for button in app.button if button.label == label).click().run()
+
+
+def chips(app):
+    """The names of what is compared."""
+    return [unescape(button.label) for button in app.button if (button.key or "").startswith("chip-")]
+
+
+def address(app):
+    found = app.query_params.get("run", [])
+    return [found] if isinstance(found, str) else list(found)
+
+
+def said(app, part):
+    return any(part in unescape(text) for text in texts(app))
+
+
+def cards(app):
+    """A dict of measure -> text for each system."""
+    html = next(element.value for element in app.html if 'class="systems"' in element.value)
+    found = []
+    for card in html.split('<div class="kpi"')[1:]:
+        pairs = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", card)
+        found.append({name: re.sub(r"<.*?>", "", value) for name, value in pairs})
+    return found
+
+
+def run_table(app):
+    """The table of all runs."""
+    return next(frame.value for frame in app.dataframe if {"run", "surrogate"} <= set(frame.value))

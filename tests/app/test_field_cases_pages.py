@@ -1,0 +1,271 @@
+"""Cases from the field that concern pages (E, and some of uploads); tests/core/field_cases.py lists all rows."""
+
+import io
+import tomllib
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+import streamlit as st
+from field_cases import tried
+from lab_page import open_digits, open_home
+from lesion_page import (
+    LESIONS,
+    ROOT,
+    cards,
+    click,
+    colour,
+    encode,
+    made_system,
+    names,
+    open_lesions,
+    picture,
+    table,
+    upload,
+    use_system,
+    zipped,
+)
+from train_page import FIRST, FakeBoard, labels, open_train, said
+
+import cached
+from l2d_core.image_archives import MAX_ARCHIVE_BYTES
+from l2d_core.images import MAX_FILE_BYTES
+
+CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
+ALL_PAGES = ["home", "learn", "live_lab", "skin_lesions", "train", "compare"]
+
+
+@pytest.fixture(autouse=True)
+def calls(monkeypatch):
+    """The page of lesions with a system of tests; gives the size of each batch that its one-vs-all network saw."""
+    seen = []
+    use_system(monkeypatch, made_system(calls=seen))
+    return seen
+
+
+@pytest.fixture
+def csv(monkeypatch):
+    """A function that gives the CSV as the last run offered it."""
+    offered, button = {}, st.download_button
+
+    def watched(label, data, *args, **options):
+        offered[label] = data
+        return button(label, data, *args, **options)
+
+    monkeypatch.setattr(st, "download_button", watched)
+    return lambda: pd.read_csv(io.BytesIO(offered["All files (CSV)"]()))
+
+
+@tried("A16", black=(np.zeros((450, 600, 3), np.uint8), "blank"), tiny=(picture(8, 8), "tiny"))
+def test_an_odd_picture_has_a_badge_and_can_be_looked_at_all_the_same(given):
+    pixels, badge = given
+    app = upload(open_lesions(), ("odd.png", encode(pixels)))
+    (card,) = cards(app)
+    assert badge in card
+    assert card.count('class="plot"') == 5
+    assert any("not for diagnosis" in warning.value for warning in app.warning)
+
+
+def files_of(count):
+    return [
+        (f"{number:04}.png", b"no" if number % 50 == 7 else colour(number % 250, number // 250))
+        for number in range(count)
+    ]
+
+
+@tried("B11", by_zip=True, by_folder=False)
+def test_of_very_many_files_as_many_are_listed_as_came_in(given, tmp_path, calls):
+    import lesion_folders
+    from lesion_intake import Source
+
+    files = files_of(1100)
+    if given:
+        app = upload(open_lesions(), ("many.zip", zipped(files)))
+    else:
+        for name, data in files:
+            (tmp_path / name).write_bytes(data)
+        app = open_lesions()
+        session = app.session_state["lesion-session"]
+        for path in lesion_folders.list_images(tmp_path, "."):
+            session.add(Source(path.name, path.name, partial(lesion_folders.read_file, path)))
+        app = app.run()
+    assert not app.exception
+    assert table(app)["file"].tolist() == [name for name, _ in files]
+    assert (table(app)["state"] == "not read").sum() == 22
+    assert sum(calls) == 1100 - 22
+    assert len(cards(app)) == 6  # a page of them
+
+
+@tried("B12", images="Images, or a zip of images")
+def test_the_limit_that_is_shown_is_the_servers_and_the_programs(given):
+    app = open_lesions()
+    (field,) = (one for one in app.file_uploader if one.label == given)
+    assert field.proto.max_upload_size_mb * 2**20 == CONFIG["server"]["maxUploadSize"] * 2**20 == MAX_ARCHIVE_BYTES
+    assert any(f"{MAX_FILE_BYTES // 2**20} MB an image, 200 MB" in caption.value for caption in app.caption)
+    assert CONFIG["server"]["enableXsrfProtection"] is True
+
+
+@tried("B12", table="Optional: a table of age, sex and site")
+def test_the_limit_of_a_table_is_that_of_its_reader(given):
+    from l2d_core.datasets.ham10000_table import MAX_BYTES
+
+    (field,) = (one for one in open_lesions().file_uploader if one.label == given)
+    assert field.proto.max_upload_size_mb * 2**20 == MAX_BYTES
+
+
+@tried("B14", umlauts="läsion_ü.jpg", chinese="皮膚病変.jpg", blanks="a b.jpg", long="膚" * 60 + ".jpg")
+def test_a_name_comes_back_in_the_csv_as_it_went_in(given, csv):
+    app = upload(open_lesions(), (given, colour(9)))
+    assert names(app) == [given]
+    assert csv()["file"].tolist() == [given]
+
+
+@tried("B15", as_written=["x.jpg", "x.jpg", "y.jpg"], one_name=["x.jpg", "x.jpg", "x.jpg"])
+def test_two_files_of_one_name_are_kept_and_one_content_is_scored_once(given, calls, csv):
+    first, second = colour(200), colour(90)
+    app = upload(open_lesions(), *zip(given, (first, second, first), strict=True))
+    assert table(app)["file"].tolist() == given
+    assert sum(calls) == 2
+    assert csv()["state"].tolist() == ["scored", "scored", f"same picture as 1 ({given[0]})"]
+    app.slider(key="lesion_budget").set_value(30).run()
+    assert sum(calls) == 2
+
+
+@tried("B19", forty=40)
+def test_of_uploads_only_small_views_and_numbers_are_kept_until_clear(given, monkeypatch):
+    import lesion_memory
+
+    forgotten = []
+    monkeypatch.setattr(lesion_memory, "forget_uploads", lambda ids: forgotten.extend(ids))
+    noise = np.random.default_rng(0)
+    files = [(f"{n}.png", encode(noise.integers(0, 256, (225, 300, 3)).astype(np.uint8))) for n in range(given)]
+    app = upload(open_lesions(), *files)
+    session = app.session_state["lesion-session"]
+    kept = sum(
+        len(case.view) + sum(part.nbytes for part in case.seen.logits.values()) for case in session.cases.values()
+    )
+    assert kept < 0.05 * sum(len(data) for _, data in files)
+    app = click(app, "Clear")
+    session = app.session_state["lesion-session"]
+    assert (session.entries, session.cases, session.patients) == ([], {}, None)
+    assert len(forgotten) == given
+
+
+@tried("E1", **{page: page for page in ALL_PAGES})
+def test_no_page_frightens_with_a_traceback_of_the_watcher(given, caplog):
+    assert CONFIG["server"]["fileWatcherType"] == "none"
+    app = open_home().switch_page(f"app_pages/{given}.py").run()
+    assert not app.exception
+    assert not [text for text in caplog.messages if "Examining the path" in text or "Traceback" in text]
+
+
+@pytest.fixture
+def board(monkeypatch):
+    made = FakeBoard()
+    monkeypatch.setattr(cached, "job_board", lambda: made)
+    return made
+
+
+@tried("E2", running="running", done="done", stopped="stopped")
+def test_another_session_finds_the_run_with_its_epochs(given, board):
+    board.have(state=given, epochs=2, name="of another tab")
+    for _ in range(2):  # a new session each time, as after a reload
+        app = open_train()
+        assert not app.exception
+        assert said(app, "of another tab")
+
+
+@tried("E3", slider="train_epochs")
+def test_a_click_elsewhere_leaves_the_job_alone_and_stop_reaches_it(given, board):
+    link = board.have(state="running", epochs=1)
+    app = open_train(link)
+    app.number_input(key=given).set_value(7)
+    app = app.run()
+    assert board.asked == []
+    assert board.views[FIRST].state == "running"
+    assert labels(app).count("Stop") == 1
+    click(app, "Stop")
+    assert board.asked == [(FIRST, "stop")]
+
+
+@tried("E4", other_expert="mixer", sliders="sliders")
+def test_a_choice_of_one_session_changes_nothing_in_another(given):
+    one, other = open_lesions(), open_lesions()
+    for app in (one, other):
+        upload(app, ("a.png", colour(120)))
+    before = table(one)
+    other.radio(key="lesion_expert").set_value(given).run()
+    assert not table(other).drop(columns=["expert_answer"], errors="ignore").equals(before)
+    assert table(one.run()).equals(before)
+    assert one.radio(key="lesion_expert").value == "trained"
+
+
+@tried("E5", budget=("lesion_budget", 20), threshold=("lesion_threshold", 10))
+def test_moving_a_control_of_the_decision_sends_nothing_through_a_network(given, calls):
+    app = upload(open_lesions(), ("a.png", colour(120)), ("b.png", colour(10)))
+    before = list(calls)
+    if given[0] == "lesion_threshold":
+        app.segmented_control(key="lesion_rule").set_value("threshold").run()
+    app.slider(key=given[0]).set_value(given[1]).run()
+    assert not app.exception
+    assert calls == before
+
+
+@tried("E5", bins="bins")
+def test_moving_the_bins_of_the_live_lab_trains_nothing(given, fits):
+    app = open_digits()
+    count = len(fits)
+    app.slider(key=given).set_value(7).run()
+    assert not app.exception
+    assert len(fits) == count
+
+
+class Open:
+    """An expander that stands open; AppTest cannot open one."""
+
+    open = True
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return False
+
+
+TABLE = "image_id,age,sex,localization\none,80,male,back\ntwo,40,female,face\n"
+
+
+@tried("B18", beside="in/notes.txt", above="table.csv", odd_name="in/HAM10000_metadata")
+def test_the_table_beside_the_images_of_a_folder_is_found_by_its_content(given, tmp_path, monkeypatch):
+    (tmp_path / "in").mkdir()
+    for number, name in enumerate(("one.png", "Two (1).PNG", "three.png")):
+        (tmp_path / "in" / name).write_bytes(colour(number * 30))
+    (tmp_path / "in" / "other.csv").write_text("image_id,age\nstranger,3\n")
+    (tmp_path / "in" / "broken.csv").write_bytes(b"image_id,age\n\xff\xfe")
+    (tmp_path / given).write_text(TABLE)
+    monkeypatch.setenv("L2D_DATA_ROOT", str(tmp_path))
+    monkeypatch.setattr(st, "expander", lambda *_args, **_options: Open())
+    app = click(open_lesions(), "Take these images")
+    app.radio(key="lesion_expert").set_value("mixer").run()
+    assert not app.exception
+    told = next(caption.value for caption in app.caption if "found beside the images" in caption.value)
+    assert given.replace("_", "\\_") in told.replace("\\.", ".").replace("\\-", "-")
+    assert "2 of 3 images" in told
+    answers = dict(zip(table(app)["file"], table(app)["expert_answer"], strict=True))
+    assert answers == {"one.png": "df", "Two (1).PNG": "nv", "three.png": ""}
+    app = click(app, "Clear")
+    assert not [caption for caption in app.caption if "found beside" in caption.value]
+
+
+@tried("B18", root_is_the_folder=".", link_out="in")
+def test_no_table_outside_of_the_root_is_read(given, tmp_path):
+    from lesion_folders import find_patients
+
+    root = tmp_path / "root"
+    (root / "in").mkdir(parents=True)
+    (tmp_path / "table.csv").write_text(TABLE)
+    if given == "in":
+        (root / "in" / "table.csv").symlink_to(tmp_path / "table.csv")
+    assert find_patients(root, given, [root / given / "one.png"]) is None
+    assert LESIONS.endswith("skin_lesions.py")

@@ -1,0 +1,185 @@
+"""Links: every setting in, the same settings out, and a word on whatever did not fit."""
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from lab_page import ROOT, open_digits, open_home, open_lab, texts
+
+import links
+import teaching
+from components import settings_panel, share
+from l2d_core.datasets import LAB_DATASETS
+from teaching import Teaching
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(True, "true"), (False, "false"), (5, "5"), (5.0, "5"), (0.35, "0.35"), ("all", "all")]
+)
+def test_values_are_written_as_streamlit_writes_them(value, text):
+    from streamlit.runtime.state.query_params import _coerce_value_for_query_url, parse_url_param
+
+    assert links.write(value) == text
+    kind = {bool: "bool_value", int: "double_value", float: "double_value", str: "string_value"}[type(value)]
+    assert parse_url_param(text, kind) == value
+    if isinstance(value, bool):
+        assert _coerce_value_for_query_url(value, kind) == text
+
+
+def test_an_address_keeps_its_page_and_carries_the_version_and_text_of_any_kind():
+    found = links.address(
+        "http://host:85/app/lab?old=1#x", [("data", "CIFAR-10: small & round"), ("run", "a"), ("run", "b")]
+    )
+    parts = urlsplit(found)
+    assert (parts.netloc, parts.path) == ("host:85", "/app/lab")
+    assert parse_qs(parts.query) == {"v": ["1"], "data": ["CIFAR-10: small & round"], "run": ["a", "b"]}
+
+
+def noted(given, state, keys=None, reserved=frozenset()):
+    return links.notes(given, state, keys or {"bins": None, "on": None, "kind": str.upper}, reserved)
+
+
+STATE = {"bins": 15, "on": True, "kind": "wide"}
+
+
+def test_a_link_that_fits_is_not_noted():
+    assert noted({"v": "1", "bins": "15", "on": "TRUE", "kind": "WIDE"}, STATE) == []
+    assert noted({"bins": "15.0"}, STATE) == []
+    assert noted({"ask": "why?"}, STATE, reserved=frozenset({"ask"})) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [
+        ({"bins": "400"}, "The link's bins = 400 cannot be used"),
+        ({"bins": "many"}, "bins = many"),
+        ({"on": "maybe"}, "on = maybe"),
+        ({"kind": "zigzag"}, "kind = zigzag"),
+        ({"v": "2"}, "made by version 2 of this page, and this is version 1"),
+        ({"wrong": "1"}, "what this page does not know: wrong"),
+        ({str(number): "1" for number in range(9)}, "and 4 more"),
+    ],
+)
+def test_what_does_not_fit_is_named(given, word):
+    (note,) = noted(given, STATE)
+    assert word in note
+
+
+def test_a_note_repeats_no_markup_and_no_long_text():
+    (note,) = noted({"bins": "<img src=x>[a](javascript:b)`*" + "y" * 500}, STATE)
+    assert not set("<>[]()`*") & set(note)
+    assert len(note) < 150
+
+
+def test_every_setting_of_every_data_set_is_in_the_link_of_the_lab():
+    for name, dataset in LAB_DATASETS.items():
+        app = open_lab(data=name, seeds=1, **{f"{name}_epochs": 1})
+        keys = settings_panel.settings_keys(name)
+        settings = links.settings_of({key: app.session_state[key] for key in keys if key in app.session_state}, keys)
+        people = set() if dataset.people is None else {f"{name}_people"}
+        assert set(keys) - set(settings) <= people  # who the person is counts only where people are asked
+        widgets = [*app.slider, *app.select_slider, *app.toggle, *app.number_input, *app.radio]
+        bound = {widget.key for widget in widgets if widget.key}
+        assert bound <= set(keys) | {f"{name}_k"}
+
+
+def test_opening_a_link_says_what_of_it_did_not_work():
+    app = open_home()
+    app.session_state[share.ARRIVAL] = {"nonsense": "1", "digits_epochs": "900"}
+    app.switch_page("app_pages/live_lab.py")
+    app.session_state["data"], app.session_state["digits_epochs"], app.session_state["seeds"] = "digits", 4, 1
+    app.run()
+    notes = [note.value for note in app.info]
+    assert any("does not know: nonsense" in note for note in notes)
+    assert any("digits_epochs = 900 cannot be used" in note for note in notes)
+    app.run()
+    assert not app.info
+
+
+def test_a_teachers_wishes_survive_a_link():
+    wishes = Teaching(frozenset({"expert", "seeds"}), frozenset({"data"}), "What happens at 0 %?", True)
+    assert teaching.read(teaching.write(wishes)) == wishes
+    assert teaching.write(Teaching()) == {}
+    assert not Teaching()
+
+
+def test_junk_in_a_teachers_link_is_left_out():
+    found = teaching.read({"hide": "expert,rm -rf,,", "lock": "x", "ask": "a\n\x00 b " + "c" * 999, "veil": "maybe"})
+    assert found.hidden == frozenset({"expert"})
+    assert found.locked == frozenset()
+    assert len(found.question) <= teaching.MAX_QUESTION
+    assert not found.is_veiled
+
+
+def taught(**wishes):
+    app = open_home()
+    app.session_state[share.ARRIVAL] = {}
+    app.session_state[share.TEACHING] = Teaching(**wishes)
+    app.switch_page("app_pages/live_lab.py")
+    app.session_state["data"], app.session_state["digits_epochs"], app.session_state["seeds"] = "digits", 4, 1
+    return app.run()
+
+
+def test_locked_controls_cannot_be_moved_and_the_others_can():
+    app = taught(locked=frozenset({"expert", "seeds"}))
+    assert app.slider(key="digits_3").disabled
+    assert app.slider(key="seeds").disabled
+    assert not app.slider(key="digits_epochs").disabled
+    assert not app.selectbox(key="data").disabled
+
+
+def test_every_group_can_be_locked_and_hidden():
+    everything = frozenset(teaching.GROUPS)
+    app = taught(locked=everything, hidden=everything)
+    assert not app.exception
+    widgets = [*app.sidebar.slider, *app.sidebar.select_slider, *app.sidebar.selectbox, *app.sidebar.toggle]
+    assert len(widgets) > 12
+    assert all(widget.disabled for widget in widgets)
+
+
+def test_the_question_is_shown_as_plain_text_and_the_settings_can_be_left():
+    app = taught(question="Is **softmax** <b>right</b>?", locked=frozenset({"expert"}))
+    assert [text.value for text in app.text] == ["Is **softmax** <b>right</b>?"]
+    next(button for button in app.button if button.label == "All controls").click().run()
+    assert not app.text
+    assert not app.slider(key="digits_3").disabled
+
+
+def test_results_wait_for_a_click_and_wait_again_when_a_setting_changes():
+    app = taught(is_veiled=True)
+    assert not app.get("vega_lite_chart")
+    show = next(button for button in app.button if button.label == "Show the results")
+    show.click().run()
+    assert app.get("vega_lite_chart")
+    app.slider(key="digits_3").set_value(0).run()
+    assert not app.get("vega_lite_chart")
+    assert not app.exception
+
+
+def test_without_a_teacher_nothing_is_hidden_locked_or_asked():
+    app = open_digits()
+    assert not any("teacher" in text.lower() for text in texts(app))
+    assert not app.slider(key="digits_3").disabled
+
+
+def test_the_qr_code_is_a_drawing_without_any_script():
+    code = share.qr_code("http://host/lab?v=1&data=" + "x" * 600)
+    assert code.startswith("<svg")
+    assert "script" not in code
+
+
+def test_citations_have_the_version_and_the_paper():
+    import l2d_core
+
+    assert f"version = {{{l2d_core.__version__}}}" in share.CITATION % l2d_core.__version__
+    assert f"version: {l2d_core.__version__}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_the_link_of_a_page_with_trainings_gives_away_no_owners_secret():
+    app = open_home()
+    app.query_params["job"] = "20261128-000000.secret"
+    app.query_params["run"] = ["shipped/a", "shipped/b"]
+    app.session_state["share"] = True
+    app.run()
+    (address,) = [code.value for code in app.code]
+    assert "secret" not in address
+    assert address.endswith("?v=1&run=shipped%2Fa&run=shipped%2Fb")

@@ -1,0 +1,77 @@
+"""Pictures of the pages for the README: python tests/browser/screenshots.py [ADDRESS of a running app].
+
+Without an address the app is started for it, without data sets beside what is shipped. Needs a browser as the browser
+tests do. Writes docs/*.png, with 128 colours, so that they stay small.
+"""
+
+import io
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+from conftest import FLAGS, ROOT, _serving
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+DOCS = ROOT / "docs"
+SIZE = {"width": 1400, "height": 900}
+DONE = """() =>
+    document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning' &&
+    !document.querySelector('[data-stale=true]')"""
+
+
+def _drawing(page: Page) -> None:
+    page.get_by_role("button", name="drawing").first.click()
+    page.get_by_text("decides").or_(page.get_by_text("Machine")).first.wait_for()
+
+
+def _nothing(_page: Page) -> None:
+    return
+
+
+# Name of the picture -> path with settings, and what to do before it is taken.
+PICTURES: dict[str, tuple[str, Callable[[Page], None]]] = {
+    "live-lab": ("lab", _nothing),
+    "learn": ("learn?step=4", _nothing),
+    "skin-lesions": ("lesions", _drawing),
+    "train": ("train", _nothing),
+    "compare": ("compare", _nothing),
+    "paper": ("paper", _nothing),
+}
+
+
+def take(address: str) -> None:
+    """Take all pictures of the app at this address."""
+    with sync_playwright() as playwright:
+        own = playwright.chromium.executable_path
+        program = own if Path(own).is_file() else shutil.which("chromium")
+        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        for name, (path, act) in PICTURES.items():
+            page = browser.new_page(viewport=SIZE, color_scheme="light")
+            page.goto(f"{address}/{path}")
+            page.get_by_role("heading", level=1).wait_for()
+            page.wait_for_function(DONE, timeout=60_000)
+            act(page)
+            page.wait_for_timeout(4000)  # charts are drawn after the script
+            picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+            picture.quantize(128).save(DOCS / f"{name}.png", optimize=True)
+            print(DOCS / f"{name}.png", (DOCS / f"{name}.png").stat().st_size)
+            page.close()
+        browser.close()
+
+
+@contextmanager
+def _own_server():
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        _serving(["-m", "streamlit", "run", "app/Home.py"], Path(folder) / "log") as address,
+    ):
+        yield address
+
+
+if __name__ == "__main__":
+    with nullcontext(sys.argv[1].rstrip("/")) if len(sys.argv) > 1 else _own_server() as found:
+        take(found)

@@ -1,0 +1,39 @@
+"""axe-core on every page, light and dark: no violation that it calls serious or critical."""
+
+from urllib.parse import urlencode
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from lab_window import QUICK
+
+PAGES = {
+    "home": ("", {}),
+    "learn": ("learn", {"step": 4}),
+    "lab": ("lab", QUICK),
+    "lesions": ("lesions", {}),
+    "train": ("train", {}),
+    "compare": ("compare", {}),
+}
+DONE = "() => document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning'"
+GRAVE = ("serious", "critical")
+BRUSH = "[class*=_brush]"  # the rectangle that one draws over a chart: Vega gives it a role and takes no name for it
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_no_page_has_a_serious_violation(browser, server, name, scheme):
+    path, settings = PAGES[name]
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(f"{server}/{path}?{urlencode(settings)}")
+    page.get_by_role("heading", level=1).wait_for()
+    page.wait_for_function(DONE)
+    page.wait_for_timeout(500)  # for charts, which are drawn after the script
+    found = Axe().run(page, context={"exclude": [BRUSH]}).response["violations"]
+    grave = [
+        f"{one['id']}: {one['help']}\n    " + "\n    ".join(node["html"][:200] for node in one["nodes"][:4])
+        for one in found
+        if one["impact"] in GRAVE
+    ]
+    context.close()
+    assert not grave, "\n".join(grave)

@@ -1,0 +1,114 @@
+"""The lesson, links and a teacher's link in a real browser, by keyboard alone where a reader has no mouse."""
+
+import re
+from urllib.parse import urlencode
+
+from lab_window import QUICK, change, open_lab, press, query, settle, slider
+from playwright.sync_api import expect
+
+DONE = "() => document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning'"
+
+
+def open_page(page, server, path, **settings):
+    page.goto(f"{server}/{path}?{urlencode(settings)}")
+    page.get_by_role("heading", level=1).wait_for()
+    page.wait_for_function(DONE)
+
+
+def picture_text(page):
+    return page.locator(".for-screen-readers").first.text_content()
+
+
+def test_a_step_and_what_was_moved_come_back_by_the_address(page, context, server):
+    open_page(page, server, "learn", step=5)
+    before = picture_text(page)
+    press(page, "The expert is right in", "Home")
+    page.wait_for_function("before => document.querySelector('.for-screen-readers').textContent !== before", arg=before)
+    page.wait_for_url("**learn_proxy=0*")
+    other = context.new_page()
+    other.goto(page.url)
+    other.get_by_role("heading", name=re.compile("5. ")).wait_for()
+    expect(slider(other, "The expert is right in")).to_have_value("0")
+    other.wait_for_function(DONE)
+    assert picture_text(other) == picture_text(page)
+    other.close()
+
+
+def test_a_step_that_does_not_exist_opens_the_first(page, server):
+    open_page(page, server, "learn", step="ninety", learn_asked="9000")
+    expect(page.get_by_role("heading", name=re.compile("^1. "))).to_be_visible()
+    expect(page.get_by_test_id("stAlert").filter(has_text="step = ninety cannot be used")).to_be_visible()
+
+
+def tab_to(page, target, most=60):
+    """Press Tab until this element has the focus."""
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        if target.evaluate("element => element === document.activeElement"):
+            return
+    raise AssertionError(f"{target} was not reached by Tab")
+
+
+def test_the_lesson_is_read_and_answered_by_keyboard_alone(page, server):
+    open_page(page, server, "learn")
+    tab_to(page, slider(page, "Handed to the expert"))
+    before = picture_text(page)
+    page.keyboard.press("End")
+    page.wait_for_function("before => document.querySelector('.for-screen-readers').textContent !== before", arg=before)
+    assert picture_text(page).startswith("With 100 % handed over")
+    tab_to(page, page.get_by_role("switch", name="Show the answer").or_(page.get_by_role("checkbox")))
+    page.keyboard.press("Space")
+    expect(page.get_by_text("Because they err on different cases.")).to_be_visible()
+    tab_to(page, page.get_by_role("button", name="Next"))
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name=re.compile("^2. "))).to_be_visible()
+
+
+def test_the_live_lab_is_worked_by_tab_arrows_and_enter(page, server):
+    open_lab(page, server, **QUICK)
+    tab_to(page, slider(page, "3"))
+    change(page, lambda: page.keyboard.press("ArrowLeft"))
+    page.wait_for_url("**digits_3=74*")
+    change(page, lambda: page.keyboard.press("Home"))
+    page.wait_for_url("**digits_3=0*")
+    tab_to(page, page.get_by_role("button", name="Reset the expert"), most=200)
+    change(page, lambda: page.keyboard.press("Enter"))
+    expect(slider(page, "3")).to_have_value("75")
+
+
+def test_the_shared_link_restores_the_lab_with_what_the_teacher_asked_for(page, context, server):
+    page.goto(f"{server}/lab?{urlencode(QUICK | {'digits_3': 40, 'seed': 5})}")
+    settle(page)
+    page.get_by_role("button", name="Share this page").click()
+    page.get_by_text("For a class").click()
+    page.get_by_role("textbox", name="A question to the students").fill("What happens at 0 %?")
+    page.keyboard.press("Control+Enter")
+    page.get_by_text("Results only after a click").click()
+    code = page.get_by_test_id("stCode")
+    expect(code).to_contain_text("veil=1")
+    expect(code).to_contain_text("ask=What+happens")
+    link = code.inner_text().replace("\n", "")
+    assert "digits_3=40" in link
+    assert "seed=5" in link
+    assert "v=1" in link
+    expect(page.get_by_text("The same link for a camera")).to_be_visible()
+    student = context.new_page()
+    student.goto(link)
+    expect(student.get_by_text("What happens at 0 %?")).to_be_visible()
+    expect(slider(student, "3")).to_have_value("40")
+    assert student.locator(".kpi").count() == 0
+    student.get_by_role("button", name="Show the results").click()
+    settle(student)
+    assert student.locator(".kpi").count() == 5
+    student.close()
+
+
+def test_what_a_teacher_hides_is_neither_seen_nor_reached(page, server):
+    page.goto(f"{server}/lab?{urlencode(QUICK | {'hide': 'expert,head', 'lock': 'seeds', 'digits_3': 40})}")
+    settle(page)
+    expect(slider(page, "3")).to_be_hidden()
+    expect(slider(page, "Seeds")).to_be_disabled()
+    assert query(page)["digits_3"] == "40"
+    page.get_by_role("button", name="All controls").click()
+    expect(slider(page, "3")).to_be_visible()
+    expect(slider(page, "3")).to_have_value("40")

@@ -1,0 +1,177 @@
+"""Cases from the field on the arithmetic of calibration and deferral (C); field_cases.py lists all rows."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+from field_cases import tried
+from scipy import special
+from small_scores import random_scores, scores_from_lists
+
+from l2d_core.by_class import class_table
+from l2d_core.calibration import calibration_error, reliability_table
+from l2d_core.deferral import defer_by_argmax
+from l2d_core.evaluation import accuracies, classifier_pairs, expert_pairs
+from l2d_core.logged_outputs import read_logged
+from l2d_core.predictions import Columns, read_predictions, to_scores
+from l2d_core.recalibration import TEMPERATURES, fit_recalibration
+from l2d_core.surrogates import SURROGATES
+
+COLUMNS = Columns("label", ("said",), ("a", "b"), ("ask",), "id")
+
+
+def table(*rows):
+    return read_predictions("\n".join(["id,label,said,a,b,ask", *rows]).encode())
+
+
+@tried("C2", two_points=([0.1, 0.95], [0, 1]), one_point=([0.5], [1]), both_ends=([0.0, 1.0], [0, 1]))
+def test_empty_bins_are_gaps_and_weigh_nothing(given):
+    found = reliability_table(*given, bins=15)
+    empty = found["n"] == 0
+    assert len(found) == 15
+    assert empty.sum() == 15 - len(given[0])
+    assert found[empty].drop(columns=["low", "high", "n"]).isna().all().all()
+    assert not found[~empty].isna().any().any()
+    assert calibration_error(*given) == pytest.approx(np.abs(np.subtract(*given)).mean())
+
+
+@tried("C2", error=calibration_error, table=reliability_table)
+def test_without_cases_there_is_no_number_and_no_nan(given):
+    with pytest.raises(ValueError, match="must hold at least one case, got 0"):
+        given([], [])
+    scores = random_scores(20)
+    found = accuracies(scores, np.zeros(20, dtype=bool))["expert_on_deferred"]
+    assert (found.value, found.n) == (None, 0)
+
+
+@tried(
+    "C3", all_wrong=([0.9] * 10, [0] * 10, 0.9), all_right=([0.9] * 10, [1] * 10, 0.1), zeros=([0.0] * 5, [1] * 5, 1)
+)
+def test_equal_scores_are_one_bin_with_their_gap(given):
+    probability, correct, error = given
+    for strategy in ("equal_mass", "equal_width"):
+        assert calibration_error(probability, correct, strategy=strategy) == pytest.approx(error)
+    found = reliability_table(probability, correct, strategy="equal_mass")
+    assert found["n"].tolist() == [len(probability)]
+
+
+@tried("C4", two_of_seven=(1, 2), one_of_seven=(6,), first_only=(0,))
+def test_the_number_of_classes_is_the_models_not_the_labels(given):
+    generator = np.random.default_rng(0)
+    labels = generator.choice(given, 50)
+    scores = scores_from_lists(generator.normal(size=(50, 8)).tolist(), labels.tolist(), labels.tolist())
+    assert scores.num_classes == 7
+    found = class_table(scores, np.zeros(50, dtype=bool))
+    assert found["n"].tolist() == np.bincount(labels, minlength=7).tolist()
+    assert found[found["n"] == 0]["machine_alone"].isna().all()
+    assert np.isfinite(calibration_error(*classifier_pairs(scores)))
+
+
+@tried("C6", zero=0.0, small=1e-8, negative=-1e-8, large=200.0, larger=-200.0, huge=1e4, hugest=-1e4)
+def test_the_logistic_loss_is_finite_exact_and_leaves_its_input(given):
+    logits = torch.tensor([[given, given, given]], requires_grad=True)
+    before = logits.detach().clone()
+    loss = SURROGATES["one_vs_all"].loss(logits, torch.tensor([0]), torch.tensor([[True]]))
+    z = np.float64(np.float32(given))
+    wanted = 2 * np.logaddexp(0, -z) + np.logaddexp(0, z)
+    assert loss.item() == pytest.approx(wanted, rel=1e-6)
+    if given == 0:
+        assert loss.item() == pytest.approx(3 * math.log(2))
+    loss.sum().backward()
+    assert torch.isfinite(logits.grad).all()
+    np.testing.assert_allclose(logits.grad[0, 0].item(), -special.expit(-z), rtol=1e-5, atol=1e-12)
+    assert torch.equal(logits.detach(), before)
+
+
+@tried("C7", softmax="softmax", asymmetric="asymmetric_softmax", one_vs_all="one_vs_all")
+def test_a_certain_and_wrong_prediction_has_a_finite_logit_and_loss(given):
+    scores = to_scores(table("x,1,0,1,0,0"), COLUMNS, surrogate=given, domain="probabilities")
+    assert np.isfinite(scores.logits).all()
+    loss = SURROGATES[given].loss(torch.from_numpy(scores.logits), torch.tensor([1]), torch.tensor([[False]]))
+    assert torch.isfinite(loss).all()
+    assert loss.item() > 30
+
+
+@tried("C7", half="x,1,0,0.3,0.2,0", more="x,1,0,0.5,0.5,0.5", nearly="x,1,0,0.5,0.4999,0")
+def test_rows_that_do_not_sum_to_1_are_refused_with_the_row(given):
+    with pytest.raises(ValueError, match=r"must sum to 1 in each row, got .* at row 1 \(x\)"):
+        to_scores(table("w,0,0,1,0,0", given), COLUMNS, surrogate="softmax", domain="probabilities")
+
+
+@tried("C7", ten_thousand_rows=3, fifty_classes=50, a_thousand_classes=1000)
+def test_a_softmax_in_float32_sums_to_1_closely_enough(given):
+    logits = torch.randn(10_000 if given < 10 else 500, given, generator=torch.Generator().manual_seed(0)) * 5
+    rows = torch.softmax(logits, dim=1)
+    read = read_logged(json.dumps(rows.tolist()).encode(), json.dumps([1] * len(rows)).encode(), surrogate="softmax")
+    assert np.isfinite(read.logits).all()
+
+
+@tried("C9", by_hand=([0.2, 0.4, 0.7, 1.0], [0, 1, 1, 1], 2, 0.225), last_bin=([1.0, 1.0], [0, 0], 10, 1.0))
+def test_the_error_is_the_mean_gap_at_the_mean_estimate_with_the_last_bin(given):
+    probability, correct, bins, error = given
+    # By hand: (0.2, 0.4) has 0.5 - 0.3, (0.7, 1.0) has 1 - 0.85; half of each.
+    error = 0.5 * 0.2 + 0.5 * 0.15 if bins == 2 else error
+    assert calibration_error(probability, correct, bins=bins) == pytest.approx(error)
+    slow = 0.0
+    for low in np.arange(bins) / bins:
+        inside = [place for place, p in enumerate(probability) if low < p <= low + 1 / bins + 1e-12]
+        if inside:
+            gap = np.mean([correct[place] - probability[place] for place in inside])
+            slow += len(inside) / len(probability) * abs(gap)
+    assert calibration_error(probability, correct, bins=bins) == pytest.approx(slow)
+
+
+@tried("C9", expert=expert_pairs, machine=classifier_pairs)
+def test_expert_and_machine_are_measured_by_one_definition(given):
+    pairs = given(random_scores(100))
+    rows = reliability_table(*pairs)
+    filled = rows[rows["n"] > 0]
+    assert calibration_error(*pairs) == pytest.approx((filled["n"] * filled["gap"].abs()).sum() / filled["n"].sum())
+
+
+@tried("C10", random_labels=40, tiny=2, one=1)
+def test_a_temperature_is_above_zero_and_moves_no_argmax(given):
+    scores = random_scores(given, seed=3)
+    found = fit_recalibration("temperature", scores)
+    temperature = found.parameters["temperature"]
+    assert TEMPERATURES[0] <= temperature <= TEMPERATURES[1]
+    np.testing.assert_array_equal(defer_by_argmax(scores.logits / temperature), defer_by_argmax(scores.logits))
+    assert np.isfinite(found.apply(scores.logits)).all()
+
+
+@tried("C10", probabilities="probabilities", logits="logits")
+def test_what_numbers_are_has_to_be_said_and_is_not_guessed(given):
+    rows = table("x,0,0,2.5,-1,0.5")
+    if given == "logits":
+        assert to_scores(rows, COLUMNS, surrogate="softmax", domain=given).logits[0].tolist() == [2.5, -1, 0.5]
+        return
+    with pytest.raises(ValueError, match=r"a, a probability, must lie in 0\.\.1, got 2\.5"):
+        to_scores(rows, COLUMNS, surrogate="softmax", domain=given)
+
+
+@tried("C11", randn=[0.3, -1.2, 2.0], percent=[50.0], slightly_above=[1.0000001], nan=[float("nan")])
+def test_what_is_no_probability_is_refused(given):
+    for call in (calibration_error, reliability_table):
+        with pytest.raises(ValueError, match=r"probability must (lie in 0\.\.1|be finite)"):
+            call(given, [1] * len(given))
+
+
+@tried("C11", ones=[1.0] * 8, zeros=[0.0] * 8)
+def test_hard_scores_are_one_bin_and_their_error_the_share_that_is_wrong(given):
+    correct = [1, 1, 1, 0, 1, 1, 1, 1]
+    found = reliability_table(given, correct)
+    assert found["n"].gt(0).sum() == 1
+    assert calibration_error(given, correct) == pytest.approx(abs(np.mean(correct) - given[0]))
+
+
+@tried("C12", isotonic="isotonic", platt="platt", temperature="temperature")
+def test_a_set_of_one_class_and_one_outcome_gives_numbers(given):
+    generator = np.random.default_rng(1)
+    for said in (0, 1):
+        logits = generator.normal(size=(12, 3))
+        scores = scores_from_lists(logits.tolist(), [0] * 12, [said] * 12, surrogate="one_vs_all")
+        found = fit_recalibration(given, scores).apply(generator.normal(size=(50, 3)) * 100)
+        assert np.isfinite(found).all()
+        assert ((found >= 0) & (found <= 1)).all()
