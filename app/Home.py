@@ -21,6 +21,7 @@ page = st.navigation(
         st.Page("app_pages/skin_lesions.py", title="Skin lesions", icon=":material/dermatology:", url_path="lesions"),
         st.Page("app_pages/train.py", title="Train", icon=":material/model_training:", url_path="train"),
         st.Page("app_pages/compare.py", title="Compare", icon=":material/compare_arrows:", url_path="compare"),
+        st.Page("app_pages/paper.py", title="The paper", icon=":material/article:", url_path="paper"),
     ],
     position="top",
 )

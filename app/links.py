@@ -3,6 +3,7 @@
 Streamlit itself restores a setting whose widget is bound to the address, and drops what does not fit.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -38,6 +39,11 @@ def address(page_url: str, settings: Iterable[tuple[str, str]]) -> str:
     """
     parts = urlsplit(page_url)
     return f"{parts.scheme}://{parts.netloc}{parts.path}?{urlencode([(VERSION_KEY, VERSION), *settings])}"
+
+
+def unusable(given: Mapping[str, str]) -> list[str]:
+    """The keys of what no setting can be: nothing at all, and numbers that are none, such as nan and 1e999."""
+    return [key for key, text in given.items() if not text or not _is_finite(text)]
 
 
 def notes(
@@ -82,6 +88,14 @@ def _fits(text: str, value: Any, shown: Shown | None) -> bool:
         except ValueError:
             return False
     return False
+
+
+def _is_finite(text: str) -> bool:
+    """False only for a number that is infinite or none at all; text is not a number."""
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return True
 
 
 def _short(text: str) -> str:

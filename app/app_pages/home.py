@@ -58,6 +58,13 @@ PAGES = (
         ":material/compare_arrows:",
         "Open comparison",
     ),
+    (
+        "Check the paper's results",
+        "Its figures and tables, made anew: our numbers beside the paper's, where they agree, and where they do not.",
+        "app_pages/paper.py",
+        ":material/article:",
+        "Open the paper",
+    ),
 )
 PAPER = "https://proceedings.mlr.press/v162/verma22c.html"
 
@@ -88,8 +95,9 @@ with st.container(key="charts-starts"):
 
 st.subheader("Or learn step by step, and work with whole networks", anchor=False)
 with st.container(key="charts-pages"):
-    for (title, text, page, icon, label), column in zip(PAGES, st.columns(len(PAGES)), strict=True):
-        with column, st.container(border=True, height="stretch"):
-            st.markdown(f"**{title}**")
-            st.markdown(text)
-            st.page_link(page, label=label, icon=icon)
+    for start in range(0, len(PAGES), 3):
+        for (title, text, page, icon, label), column in zip(PAGES[start : start + 3], st.columns(3), strict=False):
+            with column, st.container(border=True, height="stretch"):
+                st.markdown(f"**{title}**")
+                st.markdown(text)
+                st.page_link(page, label=label, icon=icon)

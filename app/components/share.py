@@ -37,6 +37,11 @@ def arrive() -> None:
         given = st.query_params.to_dict()
         st.session_state[ARRIVAL] = given
         st.session_state[TEACHING] = teaching.read(given)
+        unusable = links.unusable(given)  # Streamlit's widgets stumble over these, where they drop other junk
+        for key in unusable:
+            del st.query_params[key]
+        if unusable:
+            st.rerun()  # a widget takes its first value from the address that the run began with
 
 
 def note_junk(page: str) -> None:

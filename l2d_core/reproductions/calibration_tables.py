@@ -7,7 +7,7 @@ import pandas as pd
 
 from l2d_core.evaluation import classifier_pairs
 from l2d_core.reproductions.experiment import BOTH_RANDOM, BOTH_USEFUL, FOUR_SETTINGS, RANDOM_DATA, RANDOM_EXPERT
-from l2d_core.reproductions.findings import say_order
+from l2d_core.reproductions.findings import WORDS, say_order
 from l2d_core.reproductions.measured import (
     ECE_NOTE,
     Value,
@@ -60,8 +60,7 @@ def table1(request: Request) -> Reproduction:
         ours = {name: pick(values, one.title, name, "ece") for name in own}
         pairs = [("sigmoid", "odds"), ("proxy", "odds"), ("proxy", "sigmoid")]
         findings += [
-            say_order(f"{one.title}, ECE", (_TITLES[a], _TITLES[b]), (ours[a], ours[b]), (own[a], own[b]))
-            for a, b in pairs
+            say_order(f"{one.title}, ECE", (WORDS[a], WORDS[b]), (ours[a], ours[b]), (own[a], own[b])) for a, b in pairs
         ]
     return Reproduction(
         title="Table 1: is the expert right as often as estimated?",
@@ -73,7 +72,6 @@ def table1(request: Request) -> Reproduction:
     )
 
 
-_TITLES = {"sigmoid": "one-vs-all", "odds": "softmax odds", "proxy": "softmax proxy"}
 _PROXY_NOTE = (
     "At the optimum the proxy is P / (1 + P), so that an expert of one accuracy P everywhere has the proxy ECE "
     "P - P / (1 + P): 0.9 % at P = 10 % and 30.8 % at P = 73 %. The paper has 0.04 % and 39.06 %: with random data its "
@@ -147,8 +145,9 @@ def _say_sides(sides: pd.DataFrame) -> list[str]:
     said = []
     for one in sides.to_dict("records"):
         side = "too sure" if one["confidence"] > one["accuracy"] else "not sure enough"
+        name = WORDS.get(one["surrogate"], one["surrogate"])
         said.append(
-            f"{one['setting']}, the classifier of {one['surrogate']} is {side} on average: confidence "
+            f"{one['setting']}, the classifier of {name} is {side} on average: confidence "
             f"{100 * one['confidence']:.1f} %, right in {100 * one['accuracy']:.1f} %."
         )
     return said

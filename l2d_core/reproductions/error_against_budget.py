@@ -16,7 +16,7 @@ from l2d_core.datasets import LAB_DATASETS
 from l2d_core.evaluation import Share
 from l2d_core.experts import DERMATOLOGIST_RECALL, per_class
 from l2d_core.intervals import mean_and_interval
-from l2d_core.reproductions.findings import paired_gap, say_order, verdict
+from l2d_core.reproductions.findings import WORDS, paired_gap, say_order, verdict
 from l2d_core.reproductions.measured import Value, rows_of
 from l2d_core.reproductions.reproduction import Reproduction, as_table
 from l2d_core.reproductions.request import Request
@@ -150,7 +150,9 @@ def _rank(what: str, errors: dict[str, list[float | None]]) -> str:
         if name not in ("one_vs_all", "softmax"):
             gap, half_width = paired_gap(errors["one_vs_all"], own)
             mean, _ = mean_and_interval(own)
-            sides[verdict(gap or 0.0, half_width, 0).split()[0]].append(f"{name} ({100 * (mean or 0.0):.2f} %)")
+            sides[verdict(gap or 0.0, half_width, 0).split()[0]].append(
+                f"{WORDS.get(name, name)} ({100 * (mean or 0.0):.2f} %)"
+            )
     words = {"lower": "lower than", "higher": "higher than", "not": "not told apart from"}
     mean, _ = mean_and_interval(errors["one_vs_all"])
     told = "; ".join(f"{words[side]} {', '.join(names)}" for side, names in sides.items() if names)

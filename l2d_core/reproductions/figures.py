@@ -8,7 +8,7 @@ import pandas as pd
 from l2d_core import comparison
 from l2d_core.evaluation import Share
 from l2d_core.reproductions.experiment import HALF
-from l2d_core.reproductions.findings import say_level, say_order
+from l2d_core.reproductions.findings import WORDS, say_level, say_order
 from l2d_core.reproductions.measured import BINS, ECE_NOTE, Value, Values, mean_of, measure_estimators, pick, rows_of
 from l2d_core.reproductions.notes import notes_of
 from l2d_core.reproductions.reproduction import Reproduction, as_table
@@ -55,7 +55,7 @@ def figure1(request: Request) -> Reproduction:
 
 def _bounded(values: Values, setting: str) -> str:
     shares = {name: mean_of(pick(values, setting, name, "above_one")) for name in ("sigmoid", "proxy")}
-    found = ", ".join(f"{name} {100 * share:.1f} %" for name, share in shares.items())
+    found = ", ".join(f"{WORDS[name]} {100 * share:.1f} %" for name, share in shares.items())
     return f"Share of all cases with the other estimators above 1, which they cannot be: {found}."
 
 
@@ -73,7 +73,7 @@ def figure2(request: Request) -> Reproduction:
     paper = {(one.title, surrogates[name], name, "ece"): value for one in systems for name, value in PAPER_ECE.items()}
     findings = [_compare(values, one.title, measure) for one in systems for measure in ("ece", "risk_distance")]
     findings += [
-        say_level(f"{one.title}, ECE of {name}", pick(values, one.title, name, "ece"), value)
+        say_level(f"{one.title}, ECE of {WORDS[name]}", pick(values, one.title, name, "ece"), value)
         for one in systems
         for name, value in PAPER_ECE.items()
     ]
@@ -166,14 +166,14 @@ def _near_zero(systems: list[TrainedSystems]) -> list[Value]:
     return values
 
 
-_WORDS = {"ece": "ECE", "risk_distance": "distance between predicted and true error"}
+_MEASURES = {"ece": "ECE", "risk_distance": "distance between predicted and true error"}
 
 
 def _compare(values: Values, setting: str, measure: str) -> str:
     pair = (pick(values, setting, "sigmoid", measure), pick(values, setting, "odds", measure))
     paper = (PAPER_ECE["sigmoid"], PAPER_ECE["odds"]) if measure == "ece" else None
     return say_order(
-        f"{setting}, {_WORDS[measure]}",
+        f"{setting}, {_MEASURES[measure]}",
         ("one-vs-all", "softmax odds"),
         pair,
         paper,

@@ -7,6 +7,15 @@ import numpy as np
 from l2d_core.intervals import mean_and_interval
 
 Values = Sequence[float | None]  # shares in 0..1, a seed each
+# What a sentence calls an estimator, a surrogate or a baseline.
+WORDS = {
+    "sigmoid": "one-vs-all",
+    "odds": "softmax odds",
+    "proxy": "softmax proxy",
+    "one_vs_all": "one-vs-all",
+    "confidence_as_written": "confidence-as-written",
+    "compare_confidence": "compare-confidence",
+}
 
 
 def say_level(what: str, values: Values, paper: float) -> str:

@@ -3,7 +3,8 @@
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from lab_page import ROOT, open_digits, open_home, open_lab, texts
+from lab_page import APP, ROOT, open_digits, open_home, open_lab, texts
+from streamlit.testing.v1 import AppTest
 
 import links
 import teaching
@@ -183,3 +184,27 @@ def test_the_link_of_a_page_with_trainings_gives_away_no_owners_secret():
     (address,) = [code.value for code in app.code]
     assert "secret" not in address
     assert address.endswith("?v=1&run=shipped%2Fa&run=shipped%2Fb")
+
+
+def test_what_no_setting_can_be_is_taken_out_of_the_address_before_it_is_read():
+    given = {
+        "seed": "1e999",
+        "noise": "nan",
+        "a": "-inf",
+        "bin_kind": "",
+        "data": "CIFAR-10",
+        "bins": "15",
+        "x": "infinite",
+    }
+    assert links.unusable(given) == ["seed", "noise", "a", "bin_kind"]
+
+
+@pytest.mark.parametrize("junk", [{"seed": "1e999"}, {"bin_kind": ""}, {"seed": "", "data": ""}])
+def test_an_address_with_such_values_opens_the_lab(junk):
+    app = AppTest.from_file(APP / "Home.py", default_timeout=60)
+    for key, text in junk.items():
+        app.query_params[key] = text
+    app.switch_page("app_pages/live_lab.py")
+    app.session_state["digits_epochs"] = 4
+    app.run()
+    assert not app.exception

@@ -17,6 +17,7 @@ from l2d_core.baselines.score import score_loss
 from l2d_core.baselines.triage import best_triage, expert_loss, triage_loss
 from l2d_core.data import Splits
 from l2d_core.reproductions import error_against_budget
+from l2d_core.reproductions.findings import WORDS
 from l2d_core.reproductions.request import Request
 
 BUDGETS = (0.0, 0.25, 0.5, 1.0)
@@ -137,7 +138,7 @@ def test_findings_name_every_baseline_once_for_each_rule(result):
     assert len(ranks) == len(RULES)
     for finding in ranks:
         for method in set(METHODS) - {"softmax", "one_vs_all"}:
-            assert finding.count(f" {method} (") == 1
+            assert finding.count(f" {WORDS.get(method, method)} (") == 1
 
 
 def test_there_is_one_scale(tmp_path):
