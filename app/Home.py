@@ -25,7 +25,8 @@ page = st.navigation(
     ],
     position="top",
 )
-cached.workers().start(1)
+if page.url_path == "lab":
+    cached.workers().start(1)  # on other pages it would only compete with what the page itself has to import
 share.arrive()
 page.run()
 share.note_junk(page.url_path)

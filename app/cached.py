@@ -2,7 +2,7 @@
 
 import gc
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -58,9 +58,19 @@ def lesions_missing() -> list[str]:
 @st.cache_resource
 def lesion_system() -> "Future[LesionSystem]":
     """The shipped networks for skin lesions, on their way or there: loaded once, aside."""
+    loading: Future[LesionSystem] = Future()
+    # A daemon, which no pool's threads are: a server that is told to end does not first load networks.
+    threading.Thread(target=_load_lesions, args=(loading,), daemon=True, name="lesions").start()
+    return loading
+
+
+def _load_lesions(loading: "Future[LesionSystem]") -> None:
     from l2d_core import lesions
 
-    return ThreadPoolExecutor(1, "lesions").submit(lesions.load_system)
+    try:
+        loading.set_result(lesions.load_system())
+    except BaseException as problem:  # whoever waits for it gets it
+        loading.set_exception(problem)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)

@@ -5,6 +5,7 @@ import hmac
 import json
 import re
 import secrets
+import shutil
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -103,10 +104,14 @@ class JobView:
 
 
 def make_job(root: Path, name: str, config: RunConfig) -> Link:
-    """A new job's folder, and the link of its owner. OSError where it cannot be made."""
+    """A new job's folder, and the link of its owner. OSError where it cannot be made; nothing is left of it then."""
     link = Link(secrets.token_hex(8), secrets.token_urlsafe(24))
-    begin_run(root / link.id, config)
-    write_record(root / link.id, Record(clean_name(name), _digest(link.token), time.time()))
+    try:
+        begin_run(root / link.id, config)
+        write_record(root / link.id, Record(clean_name(name), _digest(link.token), time.time()))
+    except OSError as problem:
+        shutil.rmtree(root / link.id, ignore_errors=True)
+        raise OSError(without_path(root, problem)) from problem
     return link
 
 

@@ -60,6 +60,8 @@ class JobBoard:
         self._lock = threading.RLock()
         self._line = JobLine(self.root, Path(data_root).resolve(), device, scheduler, workers, self._note_end)
         self._seen: dict[str, tuple[Any, JobView]] = {}
+        self._writes = threading.Lock()  # of job.json, which is read, changed and written
+        self._unwritten: dict[str, Record] = {}  # what the disk had no room for
 
     def start(self, name: str, config: RunConfig) -> Link:
         """Make a job and hand it in. ValueError where too many wait."""
@@ -74,7 +76,9 @@ class JobBoard:
         with self._lock:
             record = self._own(link)
             if self.look(link.id).can_resume:
-                write_record(self.root / link.id, replace(record, ended="", message=""))
+                with self._writes:
+                    write_record(self.root / link.id, replace(record, ended="", message=""))
+                    self._unwritten.pop(link.id, None)
                 self._line.add(link.id)
 
     def stop(self, link: Link) -> None:
@@ -85,7 +89,7 @@ class JobBoard:
 
     def rename(self, link: Link, name: str) -> None:
         """Give a job another name to show."""
-        with self._lock:
+        with self._lock, self._writes:
             write_record(self.root / link.id, replace(self._own(link), name=clean_name(name)))
 
     def delete(self, link: Link) -> None:
@@ -96,7 +100,9 @@ class JobBoard:
             if self.look(link.id).is_pending or is_held(folder):
                 raise ValueError("a training that waits or runs cannot be deleted: stop it first")
             shutil.rmtree(folder)
+            folder.with_name(f"{folder.name}.lock").unlink(missing_ok=True)  # of one that was killed
             self._seen.pop(link.id, None)
+            self._unwritten.pop(link.id, None)
 
     def owns(self, link: Link) -> bool:
         """Whether this is the link of the job's owner."""
@@ -120,7 +126,7 @@ class JobBoard:
         folder = find_folder(self.root, job_id)
         with self._lock:
             state, place = self._line.state(job_id)
-            view = self._read(folder)
+            view = self._with_unwritten(self._read(folder))
         is_elsewhere = not state and view.state == "interrupted" and is_held(folder)
         state = "running" if is_elsewhere else state
         if not state:
@@ -149,8 +155,18 @@ class JobBoard:
             known = self._seen[folder.name] = (now, read_job(folder))
         return known[1]
 
+    def _with_unwritten(self, view: JobView) -> JobView:
+        """The view, and how the job has ended where its folder could not take that in."""
+        record = self._unwritten.get(view.id)
+        if record is None or view.state != "interrupted" or not record.ended:
+            return view
+        return replace(view, state=record.ended, message=record.message)
+
     def _note_end(self, job_id: str, ended: str, message: str) -> None:
-        """Keep how a job has ended, where its run does not say it."""
-        with suppress(OSError, ValueError):
+        """Keep how a job has ended, where its run does not say it; on a full disk for as long as this server lives."""
+        with self._writes, suppress(OSError, ValueError):
             record = read_record(self.root / job_id)
-            write_record(self.root / job_id, replace(record, ended=ended, message=without_path(self.root, message)))
+            record = replace(record, ended=ended, message=without_path(self.root, message))
+            self._unwritten[job_id] = record
+            write_record(self.root / job_id, record)
+            del self._unwritten[job_id]

@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,6 +126,29 @@ def move(page: Page, slider: Locator, key: str) -> Move:
         len(changed),
         len(before),
     )
+
+
+def act(page: Page, do: Callable[[], object]) -> float:
+    """Do something that the page answers: milliseconds until its last change, or the last drawing on a chart.
+
+    The clock starts at the key that `do` presses, or right before it where it presses none.
+    """
+    page.evaluate("bench.reset(); bench.began = performance.now()")
+    do()
+    _settle(page)
+    noted = page.evaluate(
+        "({began: bench.began, pressed: bench.pressed, drawn: bench.drawnAt(), change: bench.lastChange})"
+    )
+    _raise_where_broken(page)
+    start = noted["pressed"] or noted["began"]
+    return max(noted["change"], *(time for time in noted["drawn"] if time is not None), start) - start
+
+
+def turn_to(page: Page, title: str) -> float:
+    """Turn to another page of the app, by the key on its link in the navigation: as of `act`."""
+    link = page.locator('[data-testid="stTopNavLink"]').filter(has_text=re.compile(f"{re.escape(title)}$"))
+    link.focus()
+    return act(page, lambda: page.keyboard.press("Enter"))
 
 
 def _settle(page: Page) -> None:

@@ -1,120 +1,62 @@
-"""Many visitors of the live lab at once: is every slider move answered, without an error, and how soon?
+"""Many visitors at once, on all pages: is each answered, without an error, how soon, and with nobody else's pictures?
 
-Each session opens the lab (HAM10000) over Streamlit's own websocket protocol, and from then on moves one of the
-expert's sliders, chosen at random, to a random place every 5 s; while an answer is still awaited it moves nothing,
-and such a move counts as missed. Waiting time of a move: from its message to the end of the run that it started, with
-all messages received; drawing is not in it. Errors: exceptions and error boxes that the page shows, runs that fail or
-change no chart, connections that break, and answers that do not come within a minute.
+Each session speaks Streamlit's own websocket protocol. It makes a move every 5 s, along a tour of its own through the
+pages: to the lab and some of the expert's sliders there, to Learn, Skin lesions, Compare, The paper, Train and Home,
+with the sliders of Learn and Compare, and once it uploads a photograph. While an answer is still awaited it does
+nothing, and such a move counts as missed. Waiting time: from the first message of a move to the end of the run that
+it started, with all messages received, for an upload until the picture is scored; drawing is not in it. Errors:
+exceptions and error boxes that a page shows, runs that fail, sliders of the lab and of Learn that change no chart,
+connections that break, and answers that do not come within a minute. Each photograph has a name of its own, which is
+looked for in every byte that any session gets: its own must be there, and nobody else's.
 
-    python benchmarks/load.py [--sessions 30] [--seconds 60]
+    python benchmarks/load.py [--sessions 30] [--seconds 180]
 
-Server and sessions share the machine. Prints a table in Markdown; exits 1 where a target of the project is missed.
+Server and sessions share the machine. Prints tables in Markdown; exits 1 where a target of the project is missed.
 """
 
 import argparse
 import asyncio
-import random
+import threading
 import time
 from collections import Counter
-from collections.abc import Coroutine
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from report import Targets, machine, markdown_table, quantile
-from server import LAB_APP, running
-from session import Answer, Session, Slider
-from websockets.exceptions import WebSocketException
+from server import LAB_APP, Server, running
+from tours import EVERY_SECONDS, Visits, attend, warm_up
 
-EVERY_SECONDS = 5.0
-PATIENCE_SECONDS = 60.0
 MAX_P95_SECONDS = 4.0
 MIN_SHARE_MADE = 0.95
-T = TypeVar("T")
+MAX_MEMORY_MIB, MAX_GROWTH = 4096, 0.05
 
 
-@dataclass
-class Visits:
-    """What all sessions saw; times in seconds. missed: moves that were due while the one before was unanswered."""
+class Memory:
+    """The server's memory in MiB with its workers, looked at every 2 s while a block runs."""
 
-    openings: list[float] = field(default_factory=list)
-    moves: list[float] = field(default_factory=list)
-    num_bytes: list[int] = field(default_factory=list)
-    missed: int = 0
-    errors: list[str] = field(default_factory=list)
+    def __init__(self, server: Server) -> None:
+        self.samples: list[float] = [server.memory_mib()]
+        self._server, self._end = server, threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
 
+    def __enter__(self) -> "Memory":
+        self._thread.start()
+        return self
 
-async def attend(url: str, num_sessions: int, num_moves: int) -> Visits:
-    """All sessions open the page at once; when all have it, they move their sliders, evenly staggered."""
-    visits = Visits()
-    opened = await asyncio.gather(*(_guarded(_open(url, visits), visits) for _ in range(num_sessions)))
-    start = time.monotonic()
-    loops = []
-    for place, (session, answer) in enumerate(filter(None, opened)):
-        first = start + 0.1 + EVERY_SECONDS * place / num_sessions
-        loops.append(_move_on(session, answer, random.Random(place), first, num_moves, visits))
-    await asyncio.gather(*(_guarded(loop, visits) for loop in loops))
-    return visits
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join()
 
+    def _watch(self) -> None:
+        while not self._end.wait(2):
+            self.samples.append(self._server.memory_mib())
 
-async def _open(url: str, visits: Visits) -> tuple[Session, Answer]:
-    begin = time.monotonic()
-    session = await Session.open(url, "lab")
-    answer = await asyncio.wait_for(session.run(), PATIENCE_SECONDS)
-    visits.openings.append(time.monotonic() - begin)
-    visits.errors += answer.errors
-    return session, answer
-
-
-async def _move_on(
-    session: Session, before: Answer, generator: random.Random, first: float, num_moves: int, visits: Visits
-) -> None:
-    if not before.sliders:
-        raise ValueError("the page shows no slider")
-    for place in range(num_moves):
-        due = first + EVERY_SECONDS * place
-        if time.monotonic() > due:
-            visits.missed += 1
-            continue
-        await asyncio.sleep(due - time.monotonic())
-        move = _choose_move(session, before, generator)
-        begin = time.monotonic()
-        after = await asyncio.wait_for(session.run(move), PATIENCE_SECONDS)
-        visits.moves.append(time.monotonic() - begin)
-        visits.num_bytes.append(after.num_bytes)
-        visits.errors += after.errors + unchanged_charts(before, after)
-        before = after
-    await session.close()
-
-
-def _choose_move(session: Session, page: Answer, generator: random.Random) -> dict[Slider, float]:
-    """One of the expert's sliders, those from 0 to 100, and a place where it does not stand."""
-    slider = generator.choice([one for one in page.sliders.values() if (one.low, one.high) == (0, 100)])
-    return {slider: float(generator.choice([value for value in range(101) if value != session.value_of(slider)]))}
-
-
-def unchanged_charts(before: Answer, after: Answer) -> list[str]:
-    """An error where a move left out a chart, or did not change any."""
-    if not after.charts or before.charts.keys() != after.charts.keys():
-        return [f"charts at {sorted(before.charts)} became charts at {sorted(after.charts)}"]
-    return [] if after.charts != before.charts else ["a move changed no chart"]
-
-
-async def _guarded(visit: Coroutine[Any, Any, T], visits: Visits) -> T | None:
-    """The visit's result; a connection that breaks or an answer that does not come is an error of it alone."""
-    try:
-        return await visit
-    except (OSError, ValueError, WebSocketException, TimeoutError) as problem:
-        visits.errors.append(f"{type(problem).__name__}: {problem}")
-        return None
-
-
-def _rows(visits: Visits) -> list[list[object]]:
-    columns = {"opening the page, all at once": visits.openings, "**a slider move**": visits.moves}
-    return [
-        [name, len(values), *(f"{quantile(values, share):.2f}" for share in (0.5, 0.95, 1))]
-        for name, values in columns.items()
-        if values
-    ]
+    def thirds(self) -> list[float]:
+        """Means of the first, the second and the last third of the time."""
+        size = max(1, len(self.samples) // 3)
+        parts = [self.samples[:size], self.samples[size : 2 * size] or self.samples, self.samples[-size:]]
+        return [sum(part) / len(part) for part in parts]
 
 
 @dataclass(frozen=True)
@@ -124,63 +66,78 @@ class Spending:
     wall: float
     server_cpu: float
     own_cpu: float
-    memory_before: float
-    memory_after: float
+    memory: Memory
 
 
 def measure(num_sessions: int, num_moves: int) -> tuple[Visits, Spending]:
-    """Run the visits against a server of their own, which one visitor has warmed up."""
-    with running(LAB_APP) as server:
-        warm_up = asyncio.run(attend(server.url, 1, 1))
-        if warm_up.errors:
-            raise SystemExit(f"the page does not work: {warm_up.errors[0]}")
-        memory, cpu, own_cpu, begin = server.memory_mib(), server.cpu_seconds(), time.process_time(), time.monotonic()
-        visits = asyncio.run(attend(server.url, num_sessions, num_moves))
-        spending = Spending(
-            time.monotonic() - begin,
-            server.cpu_seconds() - cpu,
-            time.process_time() - own_cpu,
-            memory,
-            server.memory_mib(),
-        )
-    return visits, spending
+    """Run the visits against a server of their own, which one visitor, who sees all pages, has warmed up."""
+    with running(LAB_APP) as server, TemporaryDirectory() as folder:
+        first = asyncio.run(warm_up(server.url, Path(folder)))
+        if first.errors:
+            raise SystemExit(f"the pages do not work: {first.errors[0]}")
+        cpu, own_cpu, begin = server.cpu_seconds(), time.process_time(), time.monotonic()
+        with Memory(server) as memory:
+            visits = asyncio.run(attend(server.url, num_sessions, num_moves, Path(folder)))
+        wall, used = time.monotonic() - begin, server.cpu_seconds() - cpu
+    return visits, Spending(wall, used, time.process_time() - own_cpu, memory)
 
 
-def report(visits: Visits, spending: Spending) -> None:
+def report(visits: Visits, spending: Spending, num_sessions: int) -> None:
     """Print what was seen, and what it cost."""
-    print(markdown_table(["seconds", "n", "p50", "p95", "max"], _rows(visits)))
-    print(f"\n{len(visits.errors)} errors; {len(visits.moves)} moves made, {visits.missed} missed.")
+    kinds = {**visits.moves, "**all moves**": visits.all_moves}
+    rows = [
+        [kind, len(values), *(f"{quantile(values, share):.2f}" for share in (0.5, 0.95, 1))]
+        for kind, values in kinds.items()
+        if values
+    ]
+    print(markdown_table(["seconds", "n", "p50", "p95", "max"], rows))
+    print(f"\n{len(visits.errors)} errors; {len(visits.all_moves)} moves made, {visits.missed} missed.")
     for text, count in Counter(visits.errors).most_common(5):
         print(f"- {count} x {text[:300]}")
+    print(f"Photographs: {len(visits.own)} of {num_sessions} sessions got their own, {len(visits.foreign)} another's.")
     busy, own = spending.server_cpu / spending.wall, spending.own_cpu / spending.wall
-    print(f"Server: {busy:.2f} processors busy over {spending.wall:.0f} s (the sessions: {own:.2f}),", end=" ")
-    print(f"{spending.memory_before:.0f} MiB before and {spending.memory_after:.0f} MiB after.")
+    print(f"Server: {busy:.2f} processors busy over {spending.wall:.0f} s (the sessions: {own:.2f}).", end=" ")
+    first, middle, last = spending.memory.thirds()
+    samples = spending.memory.samples
+    print(
+        f"Memory: {samples[0]:.0f} MiB before; by thirds of the time {first:.0f}, {middle:.0f}, {last:.0f} MiB;",
+        end=" ",
+    )
+    print(f"at most {max(samples):.0f} MiB.")
     if visits.num_bytes:
         print(f"A move's messages: median {quantile(visits.num_bytes, 0.5) / 1000:.0f} kB.")
 
 
+def check_targets(visits: Visits, spending: Spending, num_sessions: int, num_due: int) -> None:
+    """Say which targets were reached, and end the program."""
+    targets, moves = Targets(), visits.all_moves
+    targets.check(not visits.errors, f"{len(visits.errors)} errors, 0 wanted")
+    targets.check(not visits.foreign, f"{len(visits.foreign)} sessions were sent another's photograph, 0 wanted")
+    targets.check(len(visits.own) == num_sessions, f"{len(visits.own)} of {num_sessions} sessions got their own")
+    made = len(moves)
+    targets.check(made >= MIN_SHARE_MADE * num_due, f"{made} of {num_due} moves made, {MIN_SHARE_MADE:.0%} wanted")
+    slow = quantile(moves, 0.95) if moves else float("inf")
+    targets.check(slow < MAX_P95_SECONDS, f"p95 of a move {slow:.2f} s, under {MAX_P95_SECONDS:.0f} s")
+    most, (_, middle, last) = max(spending.memory.samples), spending.memory.thirds()
+    targets.check(most < MAX_MEMORY_MIB, f"memory at most {most:.0f} MiB, under {MAX_MEMORY_MIB}")
+    growth = last / middle - 1
+    what = f"memory grows by {growth:.1%} from the second third to the last, under {MAX_GROWTH:.0%}"
+    targets.check(growth < MAX_GROWTH, what)
+    targets.exit()
+
+
 def main() -> None:
-    """Measure, print the table, and check the targets."""
+    """Measure, print the tables, and check the targets."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sessions", type=int, default=30)
-    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seconds", type=float, default=180)
     arguments = parser.parse_args()
     print(machine("streamlit", "torch"), flush=True)
-    num_moves = max(1, int(arguments.seconds / EVERY_SECONDS))
+    num_moves = max(2, int(arguments.seconds / EVERY_SECONDS))
     visits, spending = measure(arguments.sessions, num_moves)
     print(f"\n{arguments.sessions} sessions, a move every {EVERY_SECONDS:.0f} s each, for {arguments.seconds:.0f} s\n")
-    report(visits, spending)
-    _check_targets(visits, arguments.sessions * num_moves)
-
-
-def _check_targets(visits: Visits, num_due: int) -> None:
-    targets = Targets()
-    targets.check(not visits.errors, f"{len(visits.errors)} errors, 0 wanted")
-    made = len(visits.moves)
-    targets.check(made >= MIN_SHARE_MADE * num_due, f"{made} of {num_due} moves made, {MIN_SHARE_MADE:.0%} wanted")
-    slow = quantile(visits.moves, 0.95) if visits.moves else float("inf")
-    targets.check(slow < MAX_P95_SECONDS, f"p95 of a move {slow:.2f} s, under {MAX_P95_SECONDS:.0f} s")
-    targets.exit()
+    report(visits, spending, arguments.sessions)
+    check_targets(visits, spending, arguments.sessions, arguments.sessions * num_moves)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LAB_APP = ROOT / "app" / "Home.py"
 TRIVIAL_APP = ROOT / "benchmarks" / "trivial_app.py"
-START_SECONDS = 60
+START_SECONDS, END_SECONDS = 60, 20
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,17 @@ def running(app: Path) -> Iterator[Server]:
             yield Server(port, process.pid, note)
         finally:
             process.terminate()
-            process.wait(20)
+            _wait_until_ended(process)
             _show_problems(log_path)
+
+
+def _wait_until_ended(process: subprocess.Popen) -> None:
+    try:
+        process.wait(END_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        print(f"the server did not end within {END_SECONDS} s, and was killed", file=sys.stderr)
 
 
 def _free_port() -> int:

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from l2d_core.array_files import load_arrays, save_arrays
-from l2d_core.checks import brief, require_finite, require_range, require_shape
+from l2d_core.checks import brief, require_finite, require_known, require_range, require_shape
+from l2d_core.surrogates import SURROGATES
 
 SCORES_VERSION = 1
 MAX_SCORES_BYTES = 2 * 1024**3
@@ -182,6 +183,7 @@ class Scores:
         for name in ("class_names", "expert_names"):
             require_shape(name, arrays[name], (None,))
         require_shape("surrogate", arrays["surrogate"], ())
+        require_known("surrogate", str(arrays["surrogate"]), SURROGATES)
         texts = {name: _as_texts(name, arrays[name]) for name in ("ids", "class_names", "expert_names", "surrogate")}
         return cls(
             **{name: arrays[name] for name in ("logits", "labels", "answers")},

@@ -158,6 +158,11 @@ def _write(claim: _Claim, beat: int) -> None:
     descriptor = os.open(claim.path, os.O_WRONLY)  # closed at once: network file systems then pass it on
     try:
         os.write(descriptor, json.dumps(record).encode().ljust(RECORD_BYTES))
+    except OSError as problem:  # it does not name the file by itself
+        raise OSError(
+            f"{claim.path} cannot be written: {problem.strerror or problem}. Make room, or see to the folder, and "
+            "start again"
+        ) from problem
     finally:
         os.close(descriptor)
 

@@ -57,7 +57,11 @@ def _estimator_card(rows: dict[tuple[str, str], numbers.Row], name: str) -> str:
 
 def _system_card(rows: dict[tuple[str, str], numbers.Row], surrogate: str) -> str:
     system, coverage = rows[surrogate, "system"], rows[surrogate, "coverage"]
-    note = f"machine keeps {numbers.percent(coverage['mean'])}<br>{_seeds_and_cases(system)}"
+    # In words at the ends: a system that has learned never to ask, or always, is easily overlooked.
+    kept = {0: "it always asks: the machine keeps nothing", 1: "it never asks: the machine keeps all"}.get(
+        coverage["mean"], f"machine keeps {numbers.percent(coverage['mean'])}"
+    )
+    note = f"{kept}<br>{_seeds_and_cases(system)}"
     look = SYSTEMS[surrogate]
     return _card(f"Accuracy, {look.title}", look.color, numbers.estimate(system), note)
 

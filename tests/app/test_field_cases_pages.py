@@ -11,7 +11,6 @@ import streamlit as st
 from field_cases import tried
 from lab_page import open_digits, open_home
 from lesion_page import (
-    LESIONS,
     ROOT,
     cards,
     click,
@@ -268,4 +267,3 @@ def test_no_table_outside_of_the_root_is_read(given, tmp_path):
     if given == "in":
         (root / "in" / "table.csv").symlink_to(tmp_path / "table.csv")
     assert find_patients(root, given, [root / given / "one.png"]) is None
-    assert LESIONS.endswith("skin_lesions.py")

@@ -91,3 +91,14 @@ def test_what_is_wrong_with_a_fit_is_said_and_the_next_one_is_tried(monkeypatch)
         assert not charts(app)
     assert_sound(app.run())
     assert len(charts(app)) == 8
+
+
+def test_a_system_that_never_asks_or_always_does_is_said_so_in_words():
+    assert "it never asks: the machine keeps all" in notes_of_cards(uniform("digits", 0, seeds=1))
+    assert "it always asks: the machine keeps nothing" in notes_of_cards(uniform("digits", 100, seeds=1))
+    assert "asks: " not in notes_of_cards(uniform("digits", 60, seeds=1))
+
+
+def notes_of_cards(app):
+    """The small print of the key numbers."""
+    return next(element.value for element in app.html if 'class="kpi"' in element.value)

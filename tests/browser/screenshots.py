@@ -24,8 +24,8 @@ DONE = """() =>
 
 
 def _drawing(page: Page) -> None:
-    page.get_by_role("button", name="drawing").first.click()
-    page.get_by_text("decides").or_(page.get_by_text("Machine")).first.wait_for()
+    page.get_by_role("button", name="Try a drawn example").click()
+    page.locator('[class*="st-key-card"], img').first.wait_for()
 
 
 def _nothing(_page: Page) -> None:

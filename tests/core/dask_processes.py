@@ -38,7 +38,7 @@ class Cluster:
     def __init__(self, folder, stack):
         self.folder, self.stack, self.workers = folder, stack, []
         about = folder / "scheduler.json"
-        self._start("scheduler", "--port", "0", "--scheduler-file", about)
+        self.scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", about)
         wait_until(lambda: about.exists() and about.read_text().endswith("}"), "the scheduler")
         self.address = json.loads(about.read_text())["address"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-LESIONS, UPLOADS = "test_field_cases.py", "test_field_cases.py"
+LESIONS, UPLOADS = "test_field_cases.py", "test_field_cases_uploads.py"
 NUMBERS, TRAINING, PAGES = "test_field_cases_numbers.py", "test_field_cases_training.py", "test_field_cases_pages.py"
 
 
@@ -47,7 +47,7 @@ ROWS = [
     Row("B15", "a click processes all files anew, equal names collide", (PAGES,)),
     Row("B16", "several pictures in a file, 16 bits and floats", (UPLOADS,)),
     Row("B17", "Excel's CSV lacks its columns", (UPLOADS,)),
-    Row("B18", "ids and file names differ by case, copy or ending", (UPLOADS,)),
+    Row("B18", "ids and file names differ by case, copy or ending", (UPLOADS, PAGES)),
     Row("B19", "uploaded bytes stay in memory", (PAGES,)),
     Row("C2", "an empty bin is 0 / 0", (NUMBERS,)),
     Row("C3", "bins of equal mass collapse to an error of 0", (NUMBERS,)),

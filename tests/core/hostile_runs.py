@@ -124,7 +124,8 @@ SCORES = [
     ("shapes", scores(labels=npy(np.zeros(3, np.int64))), "labels must have shape"),
     ("several surrogates", scores(surrogate=npy(["softmax", "softmax"])), "surrogate must have shape"),
     ("ids of nothing", scores(ids=npy(np.zeros(20, "V4"))), "ids must be text"),
-    ("other surrogate", scores(surrogate=npy("x" * 1000)), "is of another run|surrogate must be one of"),
+    ("unknown surrogate", scores(surrogate=npy("x" * 1000)), "surrogate must be one of 'softmax'"),
+    ("other surrogate", scores(surrogate=npy("asymmetric_softmax")), "is of another run"),
 ]
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from l2d_core.checks import require_finite, require_known, require_range, require_shape
+from l2d_core.checks import brief, list_names, require_finite, require_known, require_range, require_shape
 
 
 @pytest.mark.parametrize("expected", [(2, 3), (None, 3), (2, None), (None, None)])
@@ -71,3 +71,20 @@ def test_an_unknown_name_lists_the_known_ones():
         require_known("kind", "tree", ("linear", "mlp"))
     with pytest.raises(ValueError, match=r"^kind must be one of 'linear'; got 'lin'$"):
         require_known("kind", "lin", {"linear": 1})
+
+
+@pytest.mark.parametrize(
+    "value", ["x" * 10**6, 10**1000, [[[[[[1]]]]]] * 1000, dict.fromkeys(range(1000), "x" * 1000), (1,) * 999]
+)
+def test_a_long_value_is_quoted_in_short(value):
+    assert len(brief(value)) < 1000
+    assert "..." in brief(value)
+
+
+def test_a_short_value_is_quoted_as_it_is():
+    assert [brief(value) for value in ("a'b", 12, [1, 2], None, 0.5)] == ['"a\'b"', "12", "[1, 2]", "None", "0.5"]
+
+
+def test_of_many_names_the_first_are_listed_and_the_rest_counted():
+    assert list_names(["a", "b"]) == "'a', 'b'"
+    assert list_names([str(n) for n in range(1200)]).endswith("'8', '9' and 1,190 more")

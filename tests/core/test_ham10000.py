@@ -250,9 +250,7 @@ def test_a_truncated_zip_is_an_incomplete_download(home):
     path.write_bytes(path.read_bytes()[:-1024])
     put(home, f"{PART_1}.zip.crdownload")
     (home / PART_2 / "ISIC_4.jpg").unlink()
-    with pytest.raises(
-        FileNotFoundError, match=r"lacks 1 of the 4 .*more\.zip is no whole zip .*incomplete download"
-    ):
+    with pytest.raises(FileNotFoundError, match=r"lacks 1 of the 4 .*more\.zip is no whole zip .*incomplete download"):
         ham10000.list_images(home.parent)
     assert f"{PART_1}.zip.crdownload is an unfinished download" in str(ham10000.examine(home.parent))
 

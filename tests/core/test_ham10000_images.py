@@ -7,12 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from made_images import png
 from made_lesions import IGNORE_SIZE, write_lesions
 from PIL import Image
 
 from l2d_core.config import ExpertConfig, RunConfig
 from l2d_core.datasets import ham10000, ham10000_images
 from l2d_core.datasets.image_files import read_image, read_images
+from l2d_core.images import open_image
 from l2d_core.models.backbones import MEAN, STD
 from l2d_core.run_data import load_splits
 from l2d_core.shipped_runs import DERMATOLOGIST, SHIPPED
@@ -128,3 +130,19 @@ def test_the_real_images_are_split_as_the_live_lab_s_features_are():
     for mine, theirs in zip(parts_of(images), parts_of(features), strict=True):
         assert set(mine.ids) == set(theirs.ids)
     assert sum(len(data) for data in parts_of(images)) == 10_015
+
+
+@pytest.mark.parametrize("size", [(450, 600), (150, 200), (90, 333)])
+def test_the_quick_way_of_a_plain_jpeg_gives_the_pixels_of_the_door_for_uploads(tmp_path, size):
+    path = tmp_path / "a.jpg"
+    Image.fromarray(np.random.default_rng(0).integers(0, 256, (*size, 3)).astype(np.uint8)).save(path, quality=90)
+    door = tmp_path / "a.png"
+    Image.fromarray(open_image(path.read_bytes(), "a.jpg").pixels).save(door)
+    assert torch.equal(read_image(path, (150, 200)), read_image(door, (150, 200)))
+
+
+def test_a_file_of_more_pixels_than_are_allowed_is_named_unread(tmp_path):
+    path = tmp_path / "huge.png"
+    path.write_bytes(png(50_000, 50_000, bytes(1000), bits=1, colour=0))
+    with pytest.raises(OSError, match=r"huge\.png cannot be read as an image: 50,000 x 50,000 pixels, allowed are"):
+        read_image(path, (150, 200))

@@ -1,0 +1,34 @@
+"""A server that is told to end does so at once, whatever it is in the middle of loading."""
+
+import subprocess
+import sys
+import time
+
+from lab_page import APP, ROOT
+
+LOAD = """
+import sys, threading, time, types
+sys.path.insert(0, {app!r})
+begun = threading.Event()
+
+def load_system():
+    begun.set()
+    time.sleep(60)
+
+import l2d_core
+l2d_core.lesions = sys.modules["l2d_core.lesions"] = types.SimpleNamespace(load_system=load_system)
+import cached
+assert not cached.lesion_system().done()
+begun.wait(20)
+print("loads", flush=True)
+"""
+
+
+def test_networks_that_are_being_loaded_are_not_waited_for():
+    with subprocess.Popen(
+        [sys.executable, "-c", LOAD.format(app=str(APP))], cwd=ROOT, stdout=subprocess.PIPE
+    ) as server:
+        assert server.stdout.readline() == b"loads\n"
+        began = time.monotonic()
+        assert server.wait(50) == 0
+    assert time.monotonic() - began < 20
