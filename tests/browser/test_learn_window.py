@@ -80,7 +80,7 @@ def test_the_shared_link_restores_the_lab_with_what_the_teacher_asked_for(page, 
     page.goto(f"{server}/lab?{urlencode(QUICK | {'digits_3': 40, 'seed': 5})}")
     settle(page)
     page.get_by_role("button", name="Share this page").click()
-    page.get_by_text("For a class").click()
+    page.get_by_text("For a class", exact=True).click()
     page.get_by_role("textbox", name="A question to the students").fill("What happens at 0 %?")
     page.keyboard.press("Control+Enter")
     page.get_by_text("Results only after a click").click()
