@@ -34,7 +34,10 @@ def training_job(url: str, runs_root: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        _press(url, str(link), "Stop")
+        try:
+            _press(url, str(link), "Stop")
+        except SystemExit as problem:  # what was measured meanwhile stands; the server is ended soon, and its jobs with it
+            print(problem, file=sys.stderr)
 
 
 def _has_epochs(history: Path) -> bool:

@@ -18,7 +18,7 @@ def draw(
 
     titles: what a class is called beside its slider, where that is not its name.
     """
-    _draw_preset(dataset, class_names, disabled)
+    above = st.container()
     st.caption("How often it knows the answer, by true class:")
     for name, default in zip(class_names, _percents(dataset_default(class_names), class_names, 0), strict=True):
         st.slider(
@@ -42,6 +42,8 @@ def draw(
         help="With the second choice a guess can hit the true class, as in the authors' code: 75 % of ten classes "
         "is then right in 77.5 %.",
     )
+    with above:  # drawn last: the sliders have what a link asks for only once they are drawn
+        _draw_preset(dataset, class_names, disabled)
     matrix = st.expander("The expert as a matrix", icon=":material/grid_on:", on_change="rerun")
     if matrix.open:
         with matrix:
@@ -69,7 +71,7 @@ def dataset_default(class_names: Sequence[str]) -> str:
 def _draw_preset(dataset: str, class_names: Sequence[str], disabled: bool) -> None:
     offered = [name for name, preset in PRESETS.items() if preset.fits(class_names)]
     k_key = f"{dataset}_k"
-    current = _matching_preset(dataset, class_names, offered)
+    current, k = _matching_preset(dataset, class_names, offered)
     # A menu and not a select box: it holds no value that a message sent before the last answer came could bring back.
     st.menu_button(
         "Expert: own setting" if current == OWN else f"Expert: {PRESETS[current].title}",
@@ -94,11 +96,12 @@ def _draw_preset(dataset: str, class_names: Sequence[str], disabled: bool) -> No
     if current != OWN:
         st.caption(PRESETS[current].look_at)
     if current != OWN and PRESETS[current].takes_k:
+        if st.session_state.get(k_key) != k:
+            st.session_state[k_key] = k
         st.slider(
             "k: classes that the expert knows",
             0,
             len(class_names),
-            min(5, len(class_names)),
             key=k_key,
             disabled=disabled,
             on_change=_set_accuracies,
@@ -106,15 +109,24 @@ def _draw_preset(dataset: str, class_names: Sequence[str], disabled: bool) -> No
         )
 
 
-def _matching_preset(dataset: str, class_names: Sequence[str], offered: Sequence[str]) -> str:
-    """The preset that the sliders stand at; the one chosen last, if it is among several that fit; else OWN."""
-    start = _percents(dataset_default(class_names), class_names, 0)
-    now = [st.session_state.get(_key(dataset, name), default) for name, default in zip(class_names, start, strict=True)]
-    k = st.session_state.get(f"{dataset}_k", min(5, len(class_names)))
-    wrong = st.session_state.get("wrong", WRONG_RULES[0])
-    fitting = [name for name in offered if _percents(name, class_names, k) == now and PRESETS[name].wrong == wrong]
+def _matching_preset(dataset: str, class_names: Sequence[str], offered: Sequence[str]) -> tuple[str, int]:
+    """The preset that the sliders stand at, with its k; the one chosen last, if several fit; OWN where none does."""
+    now = [st.session_state[_key(dataset, name)] for name in class_names]
+    wrong, last_k = st.session_state["wrong"], _k(dataset, class_names)
+    tried = [last_k, *(k for k in range(len(class_names) + 1) if k != last_k)]  # a link holds no k, but the sliders
+    fitting = {}
+    for name in (one for one in offered if PRESETS[one].wrong == wrong):
+        ks = tried if PRESETS[name].takes_k else [last_k]
+        k = next((k for k in ks if _percents(name, class_names, k) == now), None)
+        if k is not None:
+            fitting[name] = k
     last = st.session_state.get(f"{dataset}_chosen")
-    return last if last in fitting else next(iter(fitting), OWN)
+    current = last if last in fitting else next(iter(fitting), OWN)
+    return current, fitting.get(current, last_k)
+
+
+def _k(dataset: str, class_names: Sequence[str]) -> int:
+    return st.session_state.get(f"{dataset}_k", min(5, len(class_names)))
 
 
 def _take_preset(dataset: str, class_names: Sequence[str]) -> None:
@@ -122,7 +134,7 @@ def _take_preset(dataset: str, class_names: Sequence[str]) -> None:
 
 
 def _set_accuracies(dataset: str, class_names: Sequence[str], preset: str) -> None:
-    k = st.session_state.get(f"{dataset}_k", min(5, len(class_names)))
+    k = _k(dataset, class_names)
     for name, percent in zip(class_names, _percents(preset, class_names, k), strict=True):
         st.session_state[_key(dataset, name)] = percent
     st.session_state["wrong"] = PRESETS[preset].wrong

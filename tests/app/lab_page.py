@@ -34,6 +34,15 @@ def open_lab(**settings):
     return app.run()
 
 
+def open_link(page, parameters):
+    """A new session on a page whose address holds these, as a visitor's browser opens it."""
+    app = open_home()
+    del app.session_state["share_arrival"]  # that of Home
+    for key, text in parameters.items():
+        app.query_params[key] = text
+    return app.switch_page(page).run()
+
+
 def open_digits(**settings):
     """The live lab on the data whose fits take least time, and less for fewer epochs than it opens with."""
     return open_lab(**{"data": "digits", "seeds": 1, "digits_epochs": 4} | settings)

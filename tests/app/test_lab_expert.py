@@ -1,8 +1,9 @@
 """The live lab's expert: presets, sliders, reset, what a wrong answer looks like, and the matrix."""
 
 import pytest
-from lab_page import assert_sound, cards, open_digits, open_lab, percents, set_experts, summary
+from lab_page import LAB, assert_sound, cards, open_digits, open_lab, open_link, percents, set_experts, summary
 
+from components import expert_panel
 from l2d_core.datasets import LAB_DATASETS
 from l2d_core.experts import PRESETS, per_class
 
@@ -52,6 +53,20 @@ def test_the_page_opens_with_the_dermatologist_where_the_classes_are_hers_and_el
     app = open_lab(data=dataset, seeds=1)
     assert current(app, dataset) == first
     assert percents(app, dataset, LAB_DATASETS[dataset].class_names) == stated(dataset, first)
+
+
+@pytest.mark.parametrize(
+    ("preset", "k"), [(name, 5) for name, preset in PRESETS.items() if preset.fits(DIGITS)] + [("first_k", 3)]
+)
+def test_a_link_to_a_preset_names_it_as_soon_as_it_opens(preset, k):
+    link = {f"digits_{name}": str(percent) for name, percent in zip(DIGITS, stated("digits", preset, k), strict=True)}
+    link |= {"data": LAB_DATASETS["digits"].title, "seeds": "1", "digits_epochs": "1"}
+    app = open_link(LAB, link | {"wrong": expert_panel.WRONG_TITLES[PRESETS[preset].wrong]})
+    assert percents(app, "digits", DIGITS) == stated("digits", preset, k)
+    assert current(app) == preset
+    assert any(caption.value == PRESETS[preset].look_at for caption in app.caption)
+    if PRESETS[preset].takes_k:
+        assert app.slider(key="digits_k").value == k
 
 
 def test_moving_a_slider_makes_it_an_own_setting_and_moving_it_back_the_preset_again():

@@ -3,8 +3,7 @@
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from lab_page import APP, ROOT, open_digits, open_home, open_lab, texts
-from streamlit.testing.v1 import AppTest
+from lab_page import LAB, ROOT, open_digits, open_home, open_lab, open_link, texts
 
 import links
 import teaching
@@ -201,10 +200,6 @@ def test_what_no_setting_can_be_is_taken_out_of_the_address_before_it_is_read():
 
 @pytest.mark.parametrize("junk", [{"seed": "1e999"}, {"bin_kind": ""}, {"seed": "", "data": ""}])
 def test_an_address_with_such_values_opens_the_lab(junk):
-    app = AppTest.from_file(APP / "Home.py", default_timeout=60)
-    for key, text in junk.items():
-        app.query_params[key] = text
-    app.switch_page("app_pages/live_lab.py")
-    app.session_state["digits_epochs"] = 4
-    app.run()
+    app = open_link(LAB, {"data": LAB_DATASETS["digits"].title, "digits_epochs": "4"} | junk)
     assert not app.exception
+    assert app.title[0].value == "Live lab"
