@@ -36,7 +36,7 @@ def training_job(url: str, runs_root: Path) -> Iterator[None]:
     finally:
         try:
             _press(url, str(link), "Stop")
-        except SystemExit as problem:  # what was measured meanwhile stands; the server is ended soon, and its jobs with it
+        except SystemExit as problem:  # what was measured meanwhile stands, and the server soon ends with its jobs
             print(problem, file=sys.stderr)
 
 
