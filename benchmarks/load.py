@@ -16,7 +16,6 @@ Server and sessions share the machine. Prints tables in Markdown; exits 1 where 
 
 import argparse
 import asyncio
-import threading
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -24,39 +23,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from report import Targets, machine, markdown_table, quantile
-from server import LAB_APP, Server, running
+from server import LAB_APP, Memory, running
 from tours import EVERY_SECONDS, Visits, attend, warm_up
 
 MAX_P95_SECONDS = 4.0
 MIN_SHARE_MADE = 0.95
 MAX_MEMORY_MIB, MAX_GROWTH = 4096, 0.05
-
-
-class Memory:
-    """The server's memory in MiB with its workers, looked at every 2 s while a block runs."""
-
-    def __init__(self, server: Server) -> None:
-        self.samples: list[float] = [server.memory_mib()]
-        self._server, self._end = server, threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-
-    def __enter__(self) -> "Memory":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._end.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._end.wait(2):
-            self.samples.append(self._server.memory_mib())
-
-    def thirds(self) -> list[float]:
-        """Means of the first, the second and the last third of the time."""
-        size = max(1, len(self.samples) // 3)
-        parts = [self.samples[:size], self.samples[size : 2 * size] or self.samples, self.samples[-size:]]
-        return [sum(part) / len(part) for part in parts]
 
 
 @dataclass(frozen=True)
@@ -76,7 +48,7 @@ def measure(num_sessions: int, num_moves: int) -> tuple[Visits, Spending]:
         if first.errors:
             raise SystemExit(f"the pages do not work: {first.errors[0]}")
         cpu, own_cpu, begin = server.cpu_seconds(), time.process_time(), time.monotonic()
-        with Memory(server) as memory:
+        with Memory(server, every_seconds=2) as memory:
             visits = asyncio.run(attend(server.url, num_sessions, num_moves, Path(folder)))
         wall, used = time.monotonic() - begin, server.cpu_seconds() - cpu
     return visits, Spending(wall, used, time.process_time() - own_cpu, memory)
@@ -98,12 +70,12 @@ def report(visits: Visits, spending: Spending, num_sessions: int) -> None:
     busy, own = spending.server_cpu / spending.wall, spending.own_cpu / spending.wall
     print(f"Server: {busy:.2f} processors busy over {spending.wall:.0f} s (the sessions: {own:.2f}).", end=" ")
     first, middle, last = spending.memory.thirds()
-    samples = spending.memory.samples
     print(
-        f"Memory: {samples[0]:.0f} MiB before; by thirds of the time {first:.0f}, {middle:.0f}, {last:.0f} MiB;",
+        f"Memory: {spending.memory.before:.0f} MiB before; by thirds of the time {first:.0f}, {middle:.0f}, "
+        f"{last:.0f} MiB;",
         end=" ",
     )
-    print(f"at most {max(samples):.0f} MiB.")
+    print(f"at most {spending.memory.highest:.0f} MiB.")
     if visits.num_bytes:
         print(f"A move's messages: median {quantile(visits.num_bytes, 0.5) / 1000:.0f} kB.")
 
@@ -118,7 +90,7 @@ def check_targets(visits: Visits, spending: Spending, num_sessions: int, num_due
     targets.check(made >= MIN_SHARE_MADE * num_due, f"{made} of {num_due} moves made, {MIN_SHARE_MADE:.0%} wanted")
     slow = quantile(moves, 0.95) if moves else float("inf")
     targets.check(slow < MAX_P95_SECONDS, f"p95 of a move {slow:.2f} s, under {MAX_P95_SECONDS:.0f} s")
-    most, (_, middle, last) = max(spending.memory.samples), spending.memory.thirds()
+    most, (_, middle, last) = spending.memory.highest, spending.memory.thirds()
     targets.check(most < MAX_MEMORY_MIB, f"memory at most {most:.0f} MiB, under {MAX_MEMORY_MIB}")
     growth = last / middle - 1
     what = f"memory grows by {growth:.1%} from the second third to the last, under {MAX_GROWTH:.0%}"

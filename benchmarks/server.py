@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -42,6 +43,43 @@ class Server:
     def _family(self) -> list[int]:
         parents = {int(folder.name): int(_stat(folder.name)[1]) for folder in Path("/proc").glob("[0-9]*")}
         return [self.pid, *(pid for pid, parent in parents.items() if parent == self.pid)]
+
+
+class Memory:
+    """The server's memory in MiB with its workers: before a block runs, and every few seconds while it does."""
+
+    def __init__(self, server: Server, every_seconds: float) -> None:
+        self.samples: list[float] = [server.memory_mib()]
+        self._server, self._every, self._end = server, every_seconds, threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> "Memory":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._end.wait(self._every):
+            self.samples.append(self._server.memory_mib())
+
+    @property
+    def before(self) -> float:
+        """Before the block ran."""
+        return self.samples[0]
+
+    @property
+    def highest(self) -> float:
+        """The most at any look."""
+        return max(self.samples)
+
+    def thirds(self) -> list[float]:
+        """Means of the first, the second and the last third of the time."""
+        size = max(1, len(self.samples) // 3)
+        parts = [self.samples[:size], self.samples[size : 2 * size] or self.samples, self.samples[-size:]]
+        return [sum(part) / len(part) for part in parts]
 
 
 def _stat(pid: int | str) -> list[str]:

@@ -10,7 +10,6 @@ Prints tables in Markdown; exits 1 where a target of the project is missed.
 """
 
 import argparse
-import threading
 import time
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -22,7 +21,7 @@ from browser import cold_page
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 from report import Targets, machine, markdown_table, quantile
-from server import LAB_APP, Server, running
+from server import LAB_APP, Memory, Server, running
 
 HEIGHT, WIDTH = 450, 600
 LOAD_MS = 180_000
@@ -82,34 +81,13 @@ def clear(page: Page) -> None:
     page.wait_for_function(SETTLED)
 
 
-class Memory:
-    """The server's memory in MiB while a block runs: before it, and the highest, looked at four times a second."""
-
-    def __init__(self, server: Server) -> None:
-        self.server, self.before, self.highest = server, server.memory_mib(), 0.0
-        self._end = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-
-    def __enter__(self) -> "Memory":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._end.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._end.wait(0.25):
-            self.highest = max(self.highest, self.server.memory_mib())
-
-
 def measure_many(page: Page, server: Server, files: Sequence[Path], names: Sequence[str]) -> Round:
     """Seconds until the first card is there, and until all are in the table; memory in MiB at each stage.
 
     names: of the pictures in the files, in order.
     """
     time.sleep(REST_SECONDS)
-    with Memory(server) as memory:
+    with Memory(server, every_seconds=0.25) as memory:
         start = time.perf_counter()
         choose(page, files)
         page.wait_for_function(HAS_CARD, arg=names[0], timeout=LOAD_MS)

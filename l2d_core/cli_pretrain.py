@@ -72,16 +72,12 @@ def pretrain_runs(
         out: The folder to copy them to; pretrained/runs, or pretrained/ham10000, if it is left out.
     """
     from l2d_core.experiment import copy_in_eight_bits
-    from l2d_core.runs import copy_results
-    from l2d_core.shipped_runs import IN_EIGHT_BITS, SHIPPED
+    from l2d_core.shipped_runs import SHIPPED
 
     out = out or Path("pretrained") / {"cifar10": "runs", "ham10000": "ham10000"}[dataset]
     for name, config in SHIPPED[dataset].items():
         train_with_progress(config, data_root, device, work / name)
-        if dataset in IN_EIGHT_BITS:
-            copy_in_eight_bits(work / name, out / name, data_root=data_root, device=device)
-        else:
-            copy_results(work / name, out / name)
+        copy_in_eight_bits(work / name, out / name, data_root=data_root, device=device)
 
 
 @pretrain.command(name="expert")

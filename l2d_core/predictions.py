@@ -7,6 +7,7 @@ has to be said.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -62,24 +63,45 @@ _DEFER = re.compile(
 )
 _SCORE = re.compile(r"(logit|prob|score|p|g|class)s?[_ .-]?.+", re.I)
 _LABEL = ("label", "labels", "y", "target", "truth", "true_label", "class", "dx")
-_ANSWER = re.compile(r"(expert[_ .-]?)?(answer|prediction|said|vote)s?[_ .-]?\d*|m|expert", re.I)
+_SURELY_SCORE = re.compile(r"(logit|prob|score)s?[_ .-]?.+", re.I)  # where the numbers are whole, as ids and ages are
+_ANSWER = re.compile(r"(expert[_ .-]?)?(answer|prediction|said|vote)s?[_ .-]?\d*|m|expert[_ .-]?\d*", re.I)
 _ID = ("id", "ids", "case", "image_id", "name", "file")
 
 
 def guess_columns(table: pd.DataFrame) -> Columns | None:
     """What the columns could be, by their names and types; None where that does not make a whole. To be confirmed."""
     names = [str(name) for name in table.columns]
-    numeric = [str(name) for name in names if pd.api.types.is_float_dtype(table[name])]
+    whole = {name for name in names if _is_whole(table[name])}
+    numeric = [name for name in names if _is_number_column(table[name])]
     label = next((name for name in names if name.lower() in _LABEL), "")
     known_id = next((name for name in names if name.lower() in _ID), "")
-    defer = [name for name in numeric if _DEFER.fullmatch(name)]
-    taken = {label, known_id, *defer}
-    answers = [name for name in names if name not in taken and name not in numeric and _ANSWER.fullmatch(name)]
-    scores = [name for name in numeric if name not in taken and _SCORE.fullmatch(name)]
+    answers = [
+        name
+        for name in names
+        if name not in (label, known_id) and (name in whole or name not in numeric) and _ANSWER.fullmatch(name)
+    ]
+    taken = {label, known_id, *answers}
+    defer = [name for name in numeric if name not in taken and _DEFER.fullmatch(name)]
+    scores = [
+        name
+        for name in numeric
+        if name not in taken and name not in defer and (_SURELY_SCORE if name in whole else _SCORE).fullmatch(name)
+    ]
     try:
         return Columns(label, tuple(answers), tuple(scores), tuple(defer), known_id) if label else None
     except ValueError:
         return None
+
+
+def _is_number_column(column: Any) -> bool:
+    return pd.api.types.is_float_dtype(column) or pd.api.types.is_integer_dtype(column)
+
+
+def _is_whole(column: Any) -> bool:
+    """Whether its numbers are whole, some of them missing perhaps: those of classes are."""
+    if pd.api.types.is_float_dtype(column):
+        return bool((column.isna() | (column == np.round(column))).all())
+    return pd.api.types.is_integer_dtype(column)
 
 
 def to_scores(

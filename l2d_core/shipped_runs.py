@@ -41,4 +41,3 @@ SHIPPED: dict[str, dict[str, RunConfig]] = {
     "cifar10": {f"cifar10-{name}": cifar10(name) for name in ("softmax", "one_vs_all", "asymmetric_softmax")},
     "ham10000": {f"ham10000-{name}": ham10000(name) for name in ("one_vs_all", "softmax")},
 }
-IN_EIGHT_BITS = ("ham10000",)  # two networks of 3.4 M weights: 14 MB in half precision

@@ -17,19 +17,20 @@ compare_choice.draw_table(runs, chosen)
 compare_upload.draw(chosen)
 for text in compare_session.notes():
     st.warning(plain(text), icon=":material/info:")
+comparison = None
 if not chosen:
     st.info("Choose one of the runs above, or bring your own predictions.", icon=":material/compare_arrows:")
     st.button(
         "Show the runs on CIFAR-10 that are shipped", icon=":material/bolt:", on_click=compare_session.start_again
     )
-    st.stop()
-try:
-    comparison = compare_choice.comparison_of(runs, chosen)
-except (OSError, ValueError) as problem:
-    st.error(plain(f"These cannot be compared: {problem}. Take one of them away."))
-    st.stop()
-for text in comparison.notes:
-    st.caption(f":material/info: {plain(text)}")
-if comparison.is_medical:
-    st.warning(DIAGNOSIS_NOTE, icon=":material/medical_information:")
-compare_results.draw(comparison)
+else:
+    try:
+        comparison = compare_choice.comparison_of(runs, chosen)
+    except (OSError, ValueError) as problem:
+        st.error(plain(f"These cannot be compared: {problem}. Take one of them away."))
+if comparison is not None:
+    for text in comparison.notes:
+        st.caption(f":material/info: {plain(text)}")
+    if comparison.is_medical:
+        st.warning(DIAGNOSIS_NOTE, icon=":material/medical_information:")
+    compare_results.draw(comparison)

@@ -28,10 +28,10 @@ try:
     )
 except (OSError, ValueError) as problem:
     status.error(str(problem))
-    st.stop()
-status.caption(
-    f"Trained {settings.num_seeds} x {len(settings.surrogates)} heads on {result.num_train:,} cases in "
-    f"{result.seconds:.2f} s; scored on {result.num_test:,} test cases."
-)
-if share.is_revealed(asked, settings):
-    lab_results.draw(result)
+else:
+    status.caption(
+        f"Trained {settings.num_seeds} x {len(settings.surrogates)} heads on {result.num_train:,} cases in "
+        f"{result.seconds:.2f} s; scored on {result.num_test:,} test cases."
+    )
+    if share.is_revealed(asked, settings):
+        lab_results.draw(result)

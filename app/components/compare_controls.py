@@ -1,5 +1,8 @@
 """How systems are looked at, and at which price and budget they ask."""
 
+from collections.abc import Callable
+from typing import Any
+
 import streamlit as st
 
 from compare_board import Comparison, View
@@ -7,6 +10,18 @@ from l2d_core.recalibration import RECALIBRATIONS
 
 STRATEGIES = {"equal_width": "Equal width", "equal_mass": "Equal mass"}
 ESTIMATES = {"odds": "Odds", "proxy": "Proxy"}
+
+
+def settings_keys() -> dict[str, Callable[[Any], str] | None]:
+    """The keys of all settings, each with how its value is written in a link, or None for as it is."""
+    return {
+        "price": None,
+        "budget": None,
+        "compare_bins": None,
+        "compare_bin_kind": STRATEGIES.__getitem__,
+        "recalibration": RECALIBRATIONS.__getitem__,
+        "estimate": ESTIMATES.__getitem__,
+    }
 
 
 def draw_point() -> tuple[float, float]:

@@ -1,5 +1,6 @@
 """What a file of other programs holds: its owner says which column is what, and what the numbers are."""
 
+import re
 from collections.abc import Sequence
 
 import streamlit as st
@@ -84,13 +85,25 @@ def _draw_columns(waiting: Waiting, key: str) -> None:
 
 
 def _guessed_names(waiting: Waiting) -> str:
-    """The names of the classes that are compared, where the file can have the same; to be confirmed as all else is."""
+    """The names of the classes that are compared, where the file can have the same; else those behind the columns'
+    own, "cat" of "logit_cat", where its labels go by them. To be confirmed as all else is.
+    """
     names, guess = compare_choice.class_names(), waiting.guess
-    if guess is None or waiting.table is None or len(names) != len(guess.scores):
+    if guess is None or waiting.table is None:
         return ""
     labels = waiting.table[guess.label]
     is_known = labels.isin(names).all() or str(labels.dtype).startswith(("int", "uint"))
+    if len(names) != len(guess.scores) or not is_known:
+        names = _behind(guess.scores)
+        is_known = labels.isin(names).all()
     return ", ".join(names) if is_known and not any("," in name for name in names) else ""
+
+
+def _behind(columns: Sequence[str]) -> tuple[str, ...]:
+    """What stands behind the first mark in the names of columns; none where before it they differ."""
+    parts = [re.split(r"[_ .-]", name, maxsplit=1) for name in columns]
+    is_one = len({part[0] for part in parts}) == 1 and all(len(part) == 2 for part in parts)
+    return tuple(part[1] for part in parts) if is_one else ()
 
 
 def _column(label: str, names: list[str], guess: str, key: str, nothing: str) -> None:

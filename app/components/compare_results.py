@@ -129,7 +129,7 @@ def _draw_systems(
                 if name == "reliability":
                     lowest = float(tables[scene.names[place]]["low"].iloc[0])
                     click, key = (
-                        partial(compare_selection.take_bin, key, place, lowest),
+                        partial(compare_selection.take_bin, key, scene.names[place], lowest),
                         compare_selection.chart_key(key),
                     )
                 compare_words.chart(chart(place), key, f"{name} of system {place + 1}", words(scene, place), click)

@@ -24,9 +24,9 @@ CHARTS = (COVERAGE_CHART, *(f"compare-reliability-{place}" for place in range(MA
 def current(comparison: Comparison) -> Filter:
     """The cases that are chosen, as the controls stand."""
     state = st.session_state
-    place, label = state.get(_SYSTEM) or 0, state.get(_CLASS)
+    names, label = [one.name for one in comparison.systems], state.get(_CLASS)
     return Filter(
-        place=place if place < len(comparison.systems) else 0,
+        place=names.index(state[_SYSTEM]) if state.get(_SYSTEM) in names else 0,
         label=label if label is not None and label < len(comparison.class_names) else None,
         estimates=tuple(state.get(_ESTIMATES, WHOLE)),
         coverage=tuple(state.get(_COVERAGE, WHOLE)),
@@ -61,13 +61,16 @@ def _forget_selections(*, but: str = "") -> None:
             generations[name] = generations.get(name, 0) + 1
 
 
-def take_bin(name: str, place: int, lowest: float) -> None:
-    """After a click into a reliability diagram: look at that bin's cases. lowest: the left edge of the first bin."""
+def take_bin(name: str, system: str, lowest: float) -> None:
+    """After a click into a system's reliability diagram: look at that bin's cases.
+
+    system: its name, since its place changes as others are taken away; lowest: the left edge of the first bin.
+    """
     picked = st.session_state[chart_key(name)]["selection"].get(BIN) or []
     if not picked:
         st.session_state[_ESTIMATES] = WHOLE
         return
-    st.session_state[_SYSTEM] = place
+    st.session_state[_SYSTEM] = system
     st.session_state[_ESTIMATES] = Filter.bin(float(picked[0]["low"]), float(picked[0]["high"]), lowest)
     _forget_selections(but=name)
     st.session_state[_COVERAGE] = WHOLE
@@ -145,13 +148,12 @@ def _draw_controls(comparison: Comparison, names: Sequence[str]) -> None:
     state = st.session_state
     for key in (_ESTIMATES, _COVERAGE):
         state.setdefault(key, WHOLE)
-    if (state.get(_SYSTEM) or 0) >= len(names):
-        state[_SYSTEM] = 0
+    if state.get(_SYSTEM) not in names:
+        state[_SYSTEM] = names[0]
     if (state.get(_CLASS) or 0) >= max(len(comparison.class_names), 1):
         state[_CLASS] = None
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        places = list(range(len(names)))
-        st.selectbox("System", places, format_func=lambda place: names[place], key=_SYSTEM, width=200)
+        st.selectbox("System", names, key=_SYSTEM, width=200)
         if comparison.class_names:
             labels = list(range(len(comparison.class_names)))
             st.selectbox(

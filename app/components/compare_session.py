@@ -28,9 +28,11 @@ def chosen(runs: pd.DataFrame) -> list[str]:
     lost = [key for key in keys if key not in usable]
     if lost:
         note(f"{len(lost)} of what was to be compared is not here any more, or cannot be read, and was left out.")
-    kept = [key for key in keys if key in usable][:MAX_SYSTEMS]
-    choose(kept)
-    return kept
+    kept = [key for key in keys if key in usable]
+    if len(kept) > MAX_SYSTEMS:
+        note(f"At most {MAX_SYSTEMS} systems are compared: the first {MAX_SYSTEMS} of the address were taken.")
+    choose(kept[:MAX_SYSTEMS])
+    return kept[:MAX_SYSTEMS]
 
 
 def _from_address() -> list[str]:
@@ -38,10 +40,7 @@ def _from_address() -> list[str]:
     named = [str(key) for text in texts if (key := RunKey.read(text))]
     if len(named) < len(texts):
         note("A part of the address does not name a run, and was left out.")
-    unlike = list(dict.fromkeys(named))
-    if len(unlike) > MAX_SYSTEMS:
-        note(f"At most {MAX_SYSTEMS} systems are compared: the first {MAX_SYSTEMS} of the address were taken.")
-    return unlike[:MAX_SYSTEMS]
+    return list(dict.fromkeys(named))
 
 
 def choose(keys: Sequence[str]) -> None:

@@ -22,8 +22,12 @@ WORDS = (
     ),
     ("Risk", "That the expert errs.", "1 - P"),
     ("Softmax", "Shares of all scores, that sum to 1.", r"p_k = e^{g_k} / \textstyle\sum_i e^{g_i}"),
-    ("Odds", "Softmax's estimate; right at the optimum, without an upper end.", r"p_d / (1 - p_d)"),
-    ("Proxy", "Softmax's share of asking, taken as the estimate; at the optimum too low.", r"p_d = P / (1 + P)"),
+    ("Odds", "Softmax's estimate; right in a perfectly trained network, without an upper end.", r"p_d / (1 - p_d)"),
+    (
+        "Proxy",
+        "Softmax's share of asking, taken as the estimate; too low even in a perfectly trained network.",
+        r"p_d = P / (1 + P)",
+    ),
     ("One-vs-all", "A yes-or-no question each, with a sigmoid.", r"\sigma(g_d) = 1 / (1 + e^{-g_d})"),
     ("Calibrated", "Of the cases of which it says p, the share p comes true.", r"P(m = y \mid \hat p = c) = c"),
     (

@@ -15,6 +15,31 @@ from streamlit.delta_generator import DeltaGenerator
 from components import section
 from components.charts import Spec
 
+# Of all steps, in their order: a link holds those that were set, and a step knows those of the others.
+SETTINGS = (
+    "asked",
+    "vehicles",
+    "animals",
+    "n",
+    "bins",
+    "boldness",
+    "draw",
+    "right",
+    "first",
+    "slip",
+    "proxy",
+    "first_half",
+    "groups",
+    "risk",
+)
+
+
+def key_of(name: str) -> str:
+    """The key, in the session and in the address, of one of SETTINGS."""
+    if name not in SETTINGS:
+        raise ValueError(f"the setting must be one of {', '.join(SETTINGS)}, got {name}")
+    return f"learn_{name}"
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -26,7 +51,7 @@ class Answer:
 
 @dataclass
 class Sheet:
-    """What a step showed: its text (Markdown), settings (label and value), pictures (specification, name, words).
+    """What a step showed: text (Markdown), settings (label and value), pictures (specification, name, words), captions.
 
     name: one a step, for keys.
     """
@@ -35,6 +60,7 @@ class Sheet:
     text: str = ""
     settings: list[tuple[str, str]] = field(default_factory=list)
     pictures: list[tuple[Spec, str, str]] = field(default_factory=list)
+    captions: list[str] = field(default_factory=list)
 
 
 _SHEET: ContextVar[Sheet] = ContextVar("sheet")
@@ -70,7 +96,7 @@ def step_above(num_pictures: int, text: str) -> tuple[DeltaGenerator, list[Delta
 def slide(label: str, key: str, low: Any, high: Any, start: Any, step: Any = None, **options: Any) -> Any:
     """A slider whose setting is in the address."""
     value = st.slider(
-        label, low, high, start, step, key=f"learn_{key}", bind="query-params", persist_state="session", **options
+        label, low, high, start, step, key=key_of(key), bind="query-params", persist_state="session", **options
     )
     note_setting(label, value)
     return value
@@ -79,7 +105,7 @@ def slide(label: str, key: str, low: Any, high: Any, start: Any, step: Any = Non
 def slide_share(label: str, key: str, low: int, high: int, start: int, step: int = 1) -> float:
     """A slider in percent; returns the share, in 0..1."""
     value = st.slider(
-        label, low, high, start, step, format="%d %%", key=f"learn_{key}", bind="query-params", persist_state="session"
+        label, low, high, start, step, format="%d %%", key=key_of(key), bind="query-params", persist_state="session"
     )
     note_setting(label, f"{value} %")
     return value / 100
@@ -94,6 +120,12 @@ def picture(spec: Spec, key: str, name: str, words: str) -> None:
     """Draw a chart, with its words for screen readers."""
     section.chart(spec, key, name, words)
     _SHEET.get().pictures.append((spec, name, words))
+
+
+def explain(text: str) -> None:
+    """Draw a caption: how to read a picture, or what is set for it; plain text."""
+    st.caption(text)
+    _SHEET.get().captions.append(text)
 
 
 def ask(answer: Answer, key: str) -> None:

@@ -62,6 +62,7 @@ def html(pages: Sequence[Page]) -> str:
             f"<h2>{number}. {escape(title)}</h2><p>{plain_html(sheet.text)}</p>",
             "<p>Set: " + escape("; ".join(f"{label}: {value}" for label, value in sheet.settings)) + "</p>",
             f'<div class="charts">{"".join(figures)}</div>',
+            *(f"<p><small>{escape(caption)}</small></p>" for caption in sheet.captions),
             *(f"<p>{escape(words)}</p>" for _, _, words in sheet.pictures if len(words) < 400),
             f"<p><b>Think first.</b> {plain_html(answer.question)}</p><p>{plain_html(answer.answer)}</p>",
         ]

@@ -7,7 +7,7 @@ import streamlit as st
 import cached
 import learn_numbers
 from components import charts, learn_charts
-from components.learn_frame import Answer, note_setting, picture, slide, slide_share, step
+from components.learn_frame import Answer, explain, key_of, note_setting, picture, slide, slide_share, step
 from components.looks import GREY, Look
 from components.numbers import percent
 from l2d_core.datasets import LAB_DATASETS
@@ -82,14 +82,14 @@ def which_expert() -> Answer:
             "Share handed over in each class, and where the machine alone is right",
             "; ".join(f"{row['class']}: {percent(row['share'], 0)} handed over" for row in table.to_dict("records")),
         )
-        st.caption("Bars: share of the class handed over. Triangles: share that the machine alone gets right.")
+        explain("Bars: share of the class handed over. Triangles: share that the machine alone gets right.")
     hardest, easiest = table.loc[table["machine"].idxmin()], table.loc[table["machine"].idxmax()]
     means = {
         name: float(np.average(part["share"], weights=part["n"]))
         for name, part in table.groupby(table["class"].isin(VEHICLES))
     }
     return Answer(
-        "Set both sliders to the same value. Is every class now handed over equally often?",
+        "Set both sliders to 60 %. Is every class now handed over equally often?",
         f"No: it also depends on how sure the machine is. It knows the {easiest['class']} best "
         f"({percent(easiest['machine'], 0)} right alone) and the {hardest['class']} worst "
         f"({percent(hardest['machine'], 0)}). As the sliders stand now, it hands over {percent(means.get(True), 0)} "
@@ -103,14 +103,15 @@ def what_seventy_percent_means() -> Answer:
     text, place = step(
         "To decide by chances, the chances must be true: of the cases where it says 70 %, 70 % should come true. Then "
         "it is **calibrated**. Sort cases into **bins** by what was said, and compare with what came true: the mean "
-        "gap is the **ECE**. Here is a forecaster that is made up, so that you can set how honest it is."
+        "gap is the **ECE**. Here is a made-up forecaster of when an expert is right, so that you can set how honest "
+        "it is."
     )
     with text:
         num_cases = st.select_slider(
             "Cases n",
             (100, 200, 500, 1000, 2000, 5000, 10000),
             500,
-            key="learn_n",
+            key=key_of("n"),
             bind="query-params",
             persist_state="session",
         )
@@ -122,19 +123,21 @@ def what_seventy_percent_means() -> Answer:
             3.0,
             1.0,
             0.1,
-            help="The log-odds of what it says, over those of what is true: 1 is honest, more is too sure.",
+            help="At 1 it says what is true. Above 1 it is too sure: where 80 % is true it says more, and where 20 % "
+            "is, less. Below 1 it is too timid: all it says is nearer to 50 %.",
         )
         seed = st.number_input(
             "Draw number",
             0,
             10_000,
             0,
-            key="learn_draw",
+            key=key_of("draw"),
             bind="query-params",
             persist_state="session",
             help="Another number, another luck.",
         )
         note_setting("Cases n", num_cases)
+        note_setting("Draw number", seed)
     drawn = learn_numbers.forecast(int(num_cases), boldness, int(seed))
     error, by_chance = drawn.error(bins), drawn.error_by_chance(bins)
     with place:

@@ -6,7 +6,7 @@ import streamlit as st
 
 import learn_numbers
 from components import learn_charts, section
-from components.learn_frame import Answer, picture, slide, slide_share, step, step_above
+from components.learn_frame import Answer, explain, picture, slide, slide_share, step, step_above
 from components.learn_steps import draw_reliability, fit, half_expert
 from components.looks import ESTIMATORS
 from components.numbers import estimate, percent, rows_of
@@ -21,9 +21,10 @@ STRICT = 0.02
 def why_odds_leave() -> Answer:
     """The softmax's odds have no upper end."""
     text, place = step(
-        "The usual loss puts the classes and *ask* into **one softmax**: shares that sum to 1. At its optimum the "
-        "share of *ask* is P/(1 + P), where P is the chance that the expert is right. To get P back, divide by the "
-        "rest: the **odds**. If the network's score is a little off, nothing keeps the odds below 100 %."
+        "Usually a network is trained to put the classes and *ask* into **one softmax**: shares that sum to 1. Trained "
+        "perfectly, it gives *ask* the share P/(1 + P), where P is the chance that the expert is right. To get P back, "
+        "divide by the rest: the **odds**. If the network's **score** for asking, from which the shares are made, is a "
+        "little off, nothing keeps the odds below 100 %. (One-vs-all, drawn beside them, comes in step 6.)"
     )
     with text:
         right = slide_share("The expert is right in", "right", 0, 100, 100)
@@ -37,7 +38,7 @@ def why_odds_leave() -> Answer:
         picture(
             learn_charts.three_shares(["class 1", "class 2", "ask"], shares),
             "learn-shares",
-            "The softmax at its optimum",
+            "The shares that a perfectly trained network gives",
             f"class 1 {percent(shares[0])}, class 2 {percent(shares[1])}, ask {percent(shares[2])}.",
         )
         curves = learn_charts.slip_curves(
@@ -53,9 +54,9 @@ def why_odds_leave() -> Answer:
     tiny = float(learn_numbers.odds_after(1.0, 0.1))
     worked = learn_numbers.softmax_optimum(0.5, 1.0)
     return Answer(
-        "The expert is always right, and both classes are equally likely. What is the optimum, and what do the odds "
-        "say if the score is off by 0.1?",
-        f"The optimum is [{worked.classes[0]:.2f}, {worked.classes[1]:.2f}, {worked.defer:.2f}], and its odds are "
+        "The expert is always right, and both classes are equally likely. Which shares does a perfect network give, "
+        "and what do the odds say if the score is off by 0.1?",
+        f"It gives [{worked.classes[0]:.2f}, {worked.classes[1]:.2f}, {worked.defer:.2f}], and the odds are "
         f"{worked.defer:.2f} / {1 - worked.defer:.2f} = {percent(worked.defer / (1 - worked.defer), 0)}: right, but "
         f"at the very edge. Off by 0.1, they say {percent(tiny)}, which is no probability at all. One-vs-all, off by "
         f"as much, would say {percent(float(learn_numbers.sigmoid_after(0.9, 0.1)))} of an expert who is right in 90 "
@@ -66,9 +67,9 @@ def why_odds_leave() -> Answer:
 def why_the_proxy_is_low() -> Answer:
     """The share itself stays within 0 and 1, and is wrong by design."""
     text, place = step(
-        "Why not take the share of *ask* itself? It lies between 0 and 1. But at the optimum it is P/(1 + P), not P. "
-        "This is the **proxy**: it puts cases in the right order, and is wrong as a number, however well the network "
-        "is trained."
+        "Why not take the share of *ask* itself? It lies between 0 and 1. But in a perfectly trained network it is "
+        "P/(1 + P), not P. This is the **proxy**: it puts cases in the right order, and is wrong as a number, however "
+        "well the network is trained."
     )
     with text:
         right = slide_share("The expert is right in", "proxy", 0, 100, 90)
@@ -86,7 +87,7 @@ def why_the_proxy_is_low() -> Answer:
     return Answer(
         "What is the most that the proxy of a perfect network can say, and of whom?",
         f"{percent(float(learn_numbers.proxy(1.0)), 0)}, of an expert who is always right. A real network is not "
-        f"at its optimum: on the test photographs the shipped one says up to {percent(learn_numbers.highest_proxy())}. "
+        f"perfect: on the test photographs the shipped one says up to {percent(learn_numbers.highest_proxy())}. "
         "That does not make it calibrated: it only means that the network's score is off there.",
     )
 
@@ -95,14 +96,14 @@ def one_question_each() -> Answer:
     """One-vs-all asks K + 1 separate questions."""
     text, places = step_above(
         3,
-        "**One-vs-all** asks K + 1 separate yes-or-no questions: is it class 1? class 2? ... and: *will the expert be "
-        "right?* Each has its own **sigmoid**, a curve from 0 to 1, so that the last one is an estimate of P itself: "
-        "never above 100 %, not squeezed by the classes. Here both losses are trained on the photographs, for your "
-        "expert.",
+        "**One-vs-all** asks a yes-or-no question for each class: is it class 1? class 2? ... and one more: *will the "
+        "expert be right?* Each has its own **sigmoid**, a curve from 0 to 1, so that the last one is an estimate of P "
+        "itself: never above 100 %, not squeezed by the classes. Here networks of both kinds are trained on the "
+        "photographs, for your expert.",
     )
     with text:
         first = slide_share("Right in the first five classes in", "first_half", 20, 100, 75, 5)
-        st.caption("In the other five classes 20 %, as the first expert in the paper.")
+        explain("In the other five classes 20 %, as the first expert in the paper.")
     result = fit(half_expert(first))
     seen = result.first_look
     rows = rows_of(seen.summary, "estimator")
@@ -130,8 +131,8 @@ def calibrated_is_not_useful() -> Answer:
     text, place = step(
         f"Whoever says {percent(one.said[0], 0)} of every case may be calibrated, and tells you nothing. Here "
         "one-vs-all's estimate is made **coarse**: it only knows in which of some groups a case lies, and says of each "
-        "group how often the expert was right there, on other photographs. The **Brier score** splits into what is "
-        "calibration and what is knowledge."
+        "group how often the expert was right there, on other photographs. The **Brier score** measures both how far "
+        "numbers are from true (**miscalibration**), and how well they tell cases apart (**discrimination**)."
     )
     with text:
         groups = slide("Groups that it can tell apart", "groups", 1, MOST_GROUPS, 1)
@@ -154,7 +155,7 @@ def calibrated_is_not_useful() -> Answer:
             f"ECE **{percent(now.error)}**. Handing over where this estimate beats the machine's confidence, both "
             f"together are right in **{percent(now.system.value)}** (n = {now.system.n:,})."
         )
-        st.caption(f"It says: {', '.join(percent(share, 0) for share in now.said)}.")
+        explain(f"It says: {', '.join(percent(share, 0) for share in now.said)}.")
     return Answer(
         "With one group the ECE is close to 0. Would you rather have that estimator?",
         f"Its ECE is {percent(one.error)} against {percent(many.error)} with {many.groups} groups, but it tells no "
@@ -197,7 +198,7 @@ def when_risk_is_understated() -> Answer:
             "Risk that is said, and how often she is wrong",
             told,
         )
-        st.caption(
+        explain(
             "Bars: how often she is wrong, with a 95 % interval. Thick tick: the mean that was said. Dashed: your "
             "limit."
         )

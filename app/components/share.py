@@ -37,7 +37,8 @@ def arrive() -> None:
         given = st.query_params.to_dict()
         st.session_state[ARRIVAL] = given
         st.session_state[TEACHING] = teaching.read(given)
-        unusable = links.unusable(given)  # Streamlit's widgets stumble over these, where they drop other junk
+        # Streamlit's widgets stumble over these, where they drop other junk; what is no widget's is read elsewhere.
+        unusable = [key for key in links.unusable(given) if key not in RESERVED]
         for key in unusable:
             del st.query_params[key]
         if unusable:
@@ -60,13 +61,19 @@ def current_teaching() -> Teaching:
 
 
 def page_settings(page: str) -> Mapping[str, links.Shown | None] | None:
-    """The settings of a page by key, or None where the address alone knows them."""
+    """The settings of a page by key, how each is written in an address; None where the address alone knows them."""
     if page == "lab":
         from components import settings_panel  # brings torch, which other pages need not wait for
 
         return settings_panel.settings_keys(st.session_state.get("data"))
     if page == "learn":
-        return {"step": None} | {str(key): None for key in st.session_state if str(key).startswith("learn_")}
+        from components import learn_frame
+
+        return {"step": None} | {learn_frame.key_of(name): None for name in learn_frame.SETTINGS}
+    if page == "compare":
+        from components import compare_controls
+
+        return compare_controls.settings_keys()
     return None
 
 
@@ -124,7 +131,8 @@ def _draw_link(page: str) -> None:
             (key, text) for key in st.query_params for text in st.query_params.get_all(key) if key not in PRIVATE
         ]
     else:
-        settings = list(links.settings_of(st.session_state, keys).items())
+        settings = [("run", text) for text in st.query_params.get_all("run")] if page == "compare" else []
+        settings += links.settings_of(st.session_state, keys).items()
     if page == "lab":
         settings += teaching.write(_draw_wishes()).items()
     address = links.address(st.context.url or "http://localhost:8501", settings)

@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from html import unescape
 
 import numpy as np
+import streamlit as st
 from lab_page import APP, ROOT, open_home
 
 sys.path.insert(0, str(ROOT / "tests" / "core"))
@@ -50,6 +51,25 @@ def use_system(monkeypatch, system):
     monkeypatch.setattr(cached, "lesion_system", found)
     monkeypatch.setattr(cached, "lesions_missing", list)
     cached.lesion_judge.clear()
+
+
+def use_watched_system(monkeypatch):
+    """Have the page find a system of tests; returns the list of the batches' sizes that its one-vs-all network sees."""
+    seen = []
+    use_system(monkeypatch, made_system(calls=seen))
+    return seen
+
+
+def watch_csv(monkeypatch):
+    """A function that gives the text of the CSV as the last run offered it."""
+    offered, button = {}, st.download_button
+
+    def watched(label, data, *args, **options):
+        offered[label] = data
+        return button(label, data, *args, **options)
+
+    monkeypatch.setattr(st, "download_button", watched)
+    return lambda: offered["All files (CSV)"]()
 
 
 def open_lesions():

@@ -94,6 +94,35 @@ def test_at_most_six_systems_are_compared(monkeypatch, tmp_path):
     assert len(colors) == 6
 
 
+def test_runs_that_are_gone_take_no_room_from_those_that_a_link_names_after_them(monkeypatch, tmp_path):
+    made_run(tmp_path / "here" / "last")
+    use_roots(monkeypatch, [], [tmp_path / "here"])
+    app = open_compare(*(f"here/gone-{k}" for k in range(50)), "here/last")
+    assert chips(app) == ["last"]
+    (note,) = [warning.value for warning in app.warning]
+    assert "50 of what was to be compared" in note
+
+
+@pytest.mark.usefixtures("roots")
+def test_the_cases_of_a_system_stay_those_of_that_system_when_another_is_taken_away():
+    app = open_compare(*FIRST_TWO, "here/third")
+    app.session_state["case_asked"] = "asked"
+    app.selectbox(key="case_system").set_value("third").run()
+    before = case_table(app)
+    app = app.button(key=f"chip-{FIRST_TWO[0]}").click().run()
+    assert app.selectbox(key="case_system").value == "third"
+    assert case_table(app).equals(before)
+    app = app.button(key="chip-here/third").click().run()
+    assert_sound(app)
+    assert app.selectbox(key="case_system").value == "cifar10-one_vs_all"
+    assert len(case_table(app))
+
+
+def case_table(app):
+    """The chosen cases."""
+    return next(frame.value for frame in app.dataframe if "gain" in frame.value)
+
+
 @pytest.mark.usefixtures("roots")
 def test_a_chip_takes_its_run_away_and_an_empty_page_offers_the_first_ones_again():
     app = open_compare(*FIRST_TWO)

@@ -16,13 +16,13 @@ from lesion_page import (
     click,
     colour,
     encode,
-    made_system,
     names,
     open_lesions,
     picture,
     table,
     upload,
-    use_system,
+    use_watched_system,
+    watch_csv,
     zipped,
 )
 from train_page import FIRST, FakeBoard, labels, open_train, said
@@ -32,28 +32,20 @@ from l2d_core.image_archives import MAX_ARCHIVE_BYTES
 from l2d_core.images import MAX_FILE_BYTES
 
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
-ALL_PAGES = ["home", "learn", "live_lab", "skin_lesions", "train", "compare"]
+ALL_PAGES = ["home", "learn", "live_lab", "skin_lesions", "train", "compare", "paper"]
 
 
 @pytest.fixture(autouse=True)
 def calls(monkeypatch):
     """The page of lesions with a system of tests; gives the size of each batch that its one-vs-all network saw."""
-    seen = []
-    use_system(monkeypatch, made_system(calls=seen))
-    return seen
+    return use_watched_system(monkeypatch)
 
 
 @pytest.fixture
 def csv(monkeypatch):
     """A function that gives the CSV as the last run offered it."""
-    offered, button = {}, st.download_button
-
-    def watched(label, data, *args, **options):
-        offered[label] = data
-        return button(label, data, *args, **options)
-
-    monkeypatch.setattr(st, "download_button", watched)
-    return lambda: pd.read_csv(io.BytesIO(offered["All files (CSV)"]()))
+    text = watch_csv(monkeypatch)
+    return lambda: pd.read_csv(io.BytesIO(text()))
 
 
 @tried("A16", black=(np.zeros((450, 600, 3), np.uint8), "blank"), tiny=(picture(8, 8), "tiny"))

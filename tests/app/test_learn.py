@@ -168,6 +168,9 @@ def test_the_handout_is_one_file_with_every_step_the_readers_settings_and_the_an
     assert [int(number) for number in re.findall(r"<h2>(\d)\. ", html)] == list(range(1, 9))
     assert html.count("<figure>") == html.count("<svg") == 11
     assert "Handed to the expert: 30 %" in html
+    assert "Draw number: 0" in html
+    assert "Triangles: share that the machine alone gets right" in html
+    assert "Thick tick" in html
     assert "110.5 %" in html
     assert "not for diagnosis" in html
     assert not re.search(r"<script|https?://(?!www\.w3\.org)", html)

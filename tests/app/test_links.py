@@ -3,11 +3,13 @@
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from compare_page import COMPARE
 from lab_page import LAB, ROOT, open_digits, open_home, open_lab, open_link, texts
 
+import cached
 import links
 import teaching
-from components import settings_panel, share
+from components import learn_frame, settings_panel, share
 from l2d_core.datasets import LAB_DATASETS
 from teaching import Teaching
 
@@ -203,3 +205,68 @@ def test_an_address_with_such_values_opens_the_lab(junk):
     app = open_link(LAB, {"data": LAB_DATASETS["digits"].title, "digits_epochs": "4"} | junk)
     assert not app.exception
     assert app.title[0].value == "Live lab"
+
+
+LEARN = "app_pages/learn.py"
+
+
+def test_a_link_from_the_lesson_holds_the_settings_of_all_steps_and_none_of_them_is_noted_as_unknown():
+    everything = {learn_frame.key_of(name): "5" for name in learn_frame.SETTINGS} | {
+        "learn_n": "500",
+        "learn_slip": "0",
+    }
+    everything |= {"learn_first": "60", "learn_first_half": "50", "learn_boldness": "1.5"}
+    for step in ("1", "7"):
+        app = open_link(LEARN, {"v": "1", "step": step} | everything)
+        assert not app.info, app.info[0].value
+        assert app.subheader[0].value.startswith(f"{step}. ")
+    assert any("learn_zzz" in note.value for note in open_link(LEARN, {"step": "3", "learn_zzz": "1"}).info)
+
+
+def test_the_settings_of_the_lesson_are_those_of_its_steps():
+    drawn = set()
+    for number in range(1, 9):
+        app = open_link(LEARN, {"step": str(number)})
+        widgets = [*app.slider, *app.select_slider, *app.number_input]
+        drawn |= {widget.key for widget in widgets}
+    assert drawn == {learn_frame.key_of(name) for name in learn_frame.SETTINGS}
+
+
+def test_a_link_of_compare_carries_runs_and_every_setting_and_junk_in_one_is_noted():
+    given = {"run": ["shipped/cifar10-one_vs_all"], "price": "0.07", "compare_bin_kind": "Equal mass"}
+    app = open_link(COMPARE, given | {"recalibration": "Platt"})
+    assert not app.info[1:]  # but for that of no chosen cases
+    app.session_state["share"] = True
+    app.run()
+    (address,) = [code.value for code in app.code]
+    asked = parse_qs(urlsplit(address).query)
+    assert asked == {
+        "v": ["1"],
+        "run": ["shipped/cifar10-one_vs_all"],
+        "price": ["0.07"],
+        "budget": ["100"],
+        "compare_bins": ["15"],
+        "compare_bin_kind": ["Equal mass"],
+        "recalibration": ["Platt"],
+    }
+    noted = [note.value for note in open_link(COMPARE, {"price": "9", "compare_bins": "many", "zap": "1"}).info]
+    for part in ("price = 9", "compare_bins = many", "does not know: zap"):
+        assert any(part in note for note in noted), part
+
+
+def test_a_run_that_is_named_by_nothing_takes_no_other_run_out_of_the_address():
+    app = open_link(COMPARE, {"run": ["shipped/cifar10-one_vs_all", ""]})
+    assert app.query_params["run"] in ("shipped/cifar10-one_vs_all", ["shipped/cifar10-one_vs_all"])
+    assert any("does not name a run" in warning.value for warning in app.warning)
+
+
+def test_a_page_with_nothing_to_show_can_be_shared_all_the_same(monkeypatch):
+    assert open_link(COMPARE, {"run": ["here/gone"]}).get("popover")
+
+    def broken(*_):
+        raise ValueError("broken")
+
+    monkeypatch.setattr(cached.fit_board(), "get", broken)
+    app = open_link(LAB, {})
+    assert app.error[0].value == "broken"
+    assert app.get("popover")

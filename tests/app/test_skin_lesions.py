@@ -24,6 +24,8 @@ from lesion_page import (
     upload_table,
     uploader,
     use_system,
+    use_watched_system,
+    watch_csv,
     with_far_training_images,
     zipped,
 )
@@ -38,22 +40,13 @@ COLUMNS = ["softmax_decides", "one_vs_all_decides", "odds_expert_risk", "proxy_e
 @pytest.fixture
 def calls(monkeypatch):
     """The page with a system of tests; gives the size of each batch that its one-vs-all network saw."""
-    seen = []
-    use_system(monkeypatch, made_system(calls=seen))
-    return seen
+    return use_watched_system(monkeypatch)
 
 
 @pytest.fixture
 def csv(monkeypatch):
     """A function that gives the CSV as the last run offered it."""
-    offered, button = {}, st.download_button
-
-    def watched(label, data, *args, **options):
-        offered[label] = data
-        return button(label, data, *args, **options)
-
-    monkeypatch.setattr(st, "download_button", watched)
-    return lambda: offered["All files (CSV)"]()
+    return watch_csv(monkeypatch)
 
 
 def assert_sound(app):

@@ -13,6 +13,7 @@ PAGES = {
     "lesions": ("lesions", {}),
     "train": ("train", {}),
     "compare": ("compare", {}),
+    "paper": ("paper", {}),
 }
 DONE = "() => document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning'"
 GRAVE = ("serious", "critical")

@@ -136,6 +136,29 @@ def test_columns_are_proposed_by_their_names_and_types():
     assert guess_columns(pd.DataFrame({"a": [1.0]})) is None
 
 
+SCORES = {"logit_a": [0.5, 0.1], "logit_b": [0.2, 0.3], "defer": [0.1, 0.4]}
+
+
+@pytest.mark.parametrize(
+    ("change", "answers", "defer"),
+    [
+        ({"expert": [1.0, np.nan]}, ("expert",), ("defer",)),  # an empty cell makes whole numbers into others
+        ({"expert": [1, 0], "logit_a": [2, 0]}, ("expert",), ("defer",)),
+        ({"expert": [1, 0], "defer": [3, -1]}, ("expert",), ("defer",)),
+        (
+            {"expert_0": [1, 0], "expert_1": [0, -1], "defer_1": [0.1, 2.0]},
+            ("expert_0", "expert_1"),
+            ("defer", "defer_1"),
+        ),
+        ({"answer": ["a", None], "expert": [0.3, 0.2], "defer": ["x", "y"]}, ("answer",), ("expert",)),
+        ({"expert": [1, 0], "page": [30, 41], "group": [1, 2]}, ("expert",), ("defer",)),
+    ],
+)
+def test_whole_numbers_are_answers_or_scores_by_their_names(change, answers, defer):
+    table = pd.DataFrame({"id": ["x", "y"], "label": [0, 1], **SCORES, **change})
+    assert guess_columns(table) == Columns("label", answers, ("logit_a", "logit_b"), defer, "id")
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
