@@ -10,7 +10,7 @@ from l2d_core.checks import require_known
 from l2d_core.comparison import MEASURES
 from l2d_core.environment import PACKAGES, package_version
 from l2d_core.reproductions import ONLY_QUICK, REPRODUCTIONS
-from l2d_core.reproductions.reproduction import TITLES, Reproduction
+from l2d_core.reproductions.reproduction import TITLES, Reproduction, say_trainings
 from l2d_core.reproductions.request import Request
 from l2d_core.reproductions.stored import read_reproduction, write_reproduction
 from l2d_core.runs import write_whole
@@ -55,7 +55,9 @@ def as_markdown(result: Reproduction) -> str:
     for setting, rows in result.table.groupby("setting", sort=False):
         parts.append(f"## {setting}\n\n{_table(rows)}")
     parts += ["## What differs from the paper", "\n".join(f"- {note}" for note in result.notes)]
-    return "\n\n".join([*parts, f"Made in {result.seconds:.1f} s."]) + "\n"
+    trainings = say_trainings(result)
+    made = f"Made in {result.seconds:.1f} s" + (f" from {trainings}." if trainings else ".")
+    return "\n\n".join([*parts, made]) + "\n"
 
 
 def _table(rows: pd.DataFrame) -> str:

@@ -16,7 +16,7 @@ from l2d_core.reproductions.measured import Value, Values, measure_estimators, p
 from l2d_core.reproductions.notes import notes_of
 from l2d_core.reproductions.reproduction import Reproduction, as_table
 from l2d_core.reproductions.request import Request
-from l2d_core.reproductions.trained import TrainedSystems, shipped_systems, train_systems
+from l2d_core.reproductions.trained import TrainedSystems, shipped_systems, train_systems, trainings_of
 
 KS = tuple(range(2, 9))
 COVERAGE_K = 5
@@ -51,7 +51,7 @@ def k(request: Request) -> Reproduction:
     return Reproduction(
         title="System accuracy against k, the classes that the expert knows",
         table=as_table(rows_of(values)),
-        details={"curve": _curve(systems, pairs)},
+        details={"curve": _curve(systems, pairs), **trainings_of(systems)},
         notes=notes_of(request, _K_NOTES[request.reference], _NO_NUMBERS),
         findings=(f"System accuracy: {_count([_gap(pair) for pair in pairs], 'k')}", *findings),
         seconds=time.perf_counter() - start,
@@ -72,7 +72,10 @@ def coverage(request: Request) -> Reproduction:
     return Reproduction(
         title="Accuracy of the machine on the cases it keeps, against coverage",
         table=as_table(rows_of(first)),
-        details={"curves": pd.concat([_curves(*key, values) for key, values in read.items()], ignore_index=True)},
+        details={
+            "curves": pd.concat([_curves(*key, values) for key, values in read.items()], ignore_index=True),
+            **trainings_of(systems),
+        },
         notes=notes_of(
             request,
             f"The expert is the one of k = {COVERAGE_K}; which one the paper's figure has, its text does not say.",

@@ -21,7 +21,7 @@ from l2d_core.reproductions.measured import (
 from l2d_core.reproductions.notes import notes_of
 from l2d_core.reproductions.reproduction import Reproduction, as_table
 from l2d_core.reproductions.request import Request
-from l2d_core.reproductions.trained import TrainedSystems, train_systems
+from l2d_core.reproductions.trained import TrainedSystems, train_systems, trainings_of
 
 _SURROGATES = {"sigmoid": "one_vs_all", "odds": "softmax", "proxy": "softmax"}
 PAPER_ECE = {
@@ -65,7 +65,7 @@ def table1(request: Request) -> Reproduction:
     return Reproduction(
         title="Table 1: is the expert right as often as estimated?",
         table=as_table(rows_of(values, paper)),
-        details={"proxy_at_optimum": _proxy_at_optimum(values)},
+        details={"proxy_at_optimum": _proxy_at_optimum(values), **trainings_of(systems)},
         notes=notes_of(request, ECE_NOTE, _SETTING_NOTE, _PROXY_NOTE),
         findings=tuple(findings),
         seconds=time.perf_counter() - start,
@@ -118,7 +118,7 @@ def classifier_ece(request: Request) -> Reproduction:
     return Reproduction(
         title="Appendix: is the classifier right as often as it says?",
         table=as_table(rows_of(values, paper)),
-        details={"confidence": sides},
+        details={"confidence": sides, **trainings_of(systems)},
         notes=notes_of(
             request,
             ECE_NOTE,

@@ -13,7 +13,7 @@ from l2d_core.reproductions.measured import BINS, ECE_NOTE, Value, Values, mean_
 from l2d_core.reproductions.notes import notes_of
 from l2d_core.reproductions.reproduction import Reproduction, as_table
 from l2d_core.reproductions.request import Request
-from l2d_core.reproductions.trained import TrainedSystems, shipped_systems, train_systems
+from l2d_core.reproductions.trained import TrainedSystems, shipped_systems, train_systems, trainings_of
 
 HISTOGRAM_BIN, HISTOGRAM_END = 0.05, 3.0
 PAPER_ABOVE_ONE = 0.394  # of the deferred cases, the only share of that size that is possible
@@ -42,7 +42,10 @@ def figure1(request: Request) -> Reproduction:
     return Reproduction(
         title="Figure 1: softmax estimates above 1",
         table=as_table(rows_of(values, paper)),
-        details={"histogram": pd.concat([_histogram(one) for one in systems], ignore_index=True)},
+        details={
+            "histogram": pd.concat([_histogram(one) for one in systems], ignore_index=True),
+            **trainings_of(systems),
+        },
         notes=notes_of(
             request,
             "The paper's 39.4 % above 1 can only be a share of the deferred cases: an estimate above 1 implies that "
@@ -84,6 +87,7 @@ def figure2(request: Request) -> Reproduction:
             "reliability": _reliability(systems),
             "above_one": _above_one(systems),
             "risk_histograms": _risk_histograms(systems),
+            **trainings_of(systems),
         },
         notes=notes_of(
             request,

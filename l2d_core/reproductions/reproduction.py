@@ -40,9 +40,10 @@ TITLES = {
 class Reproduction:
     """A result of the paper. table: a row a number, with COLUMNS; details: more tables, by name.
 
+    Of whole networks a detail table "trainings" has a row a run: setting, surrogate, seed, epochs, seconds, device.
     mean is over the seeds, half_width that of its 95 % interval, n the cases behind one seed's number, paper the
     paper's number where it gives one; shares are in 0..1. notes: how it differs from the paper. findings: what the
-    numbers say beside the paper's, in words computed from them. seconds: wall time.
+    numbers say beside the paper's, in words computed from them. seconds: wall time, without trainings done before.
     """
 
     title: str
@@ -66,6 +67,19 @@ def row(setting: str, measured: Mapping[str, Any], paper: float | None = None) -
         "seeds": seeds,
         "paper": paper,
     }
+
+
+def say_trainings(result: Reproduction) -> str:
+    """How many networks were trained, how long each took, and on what; "" for a result of heads."""
+    table = result.details.get("trainings")
+    if table is None or table.empty:
+        return ""
+    least, most = (f"{value:,.0f}" for value in (table["seconds"].min(), table["seconds"].max()))
+    took = least if least == most else f"{least} to {most}"
+    epochs = sorted({int(number) for number in table["epochs"]})
+    passes = f"{epochs[0]} to {epochs[-1]}" if len(epochs) > 1 else f"{epochs[0]}"
+    devices = ", ".join(dict.fromkeys(str(name) for name in table["device"]))
+    return f"{len(table)} networks, each trained for {passes} epochs in {took} s on {devices}"
 
 
 def as_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

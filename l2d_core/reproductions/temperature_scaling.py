@@ -18,7 +18,7 @@ from l2d_core.reproductions.measured import Value, pick, rows_of
 from l2d_core.reproductions.notes import notes_of
 from l2d_core.reproductions.reproduction import Reproduction, as_table
 from l2d_core.reproductions.request import Request
-from l2d_core.reproductions.trained import TrainedSystems, shipped_systems, train_systems
+from l2d_core.reproductions.trained import TrainedSystems, shipped_systems, train_systems, trainings_of
 
 
 def log_odds_temperature(validation: Scores) -> float:
@@ -77,7 +77,10 @@ def temperature(request: Request) -> Reproduction:
     return Reproduction(
         title="Temperature scaling of one-vs-all's rejector",
         table=as_table(rows_of(values)),
-        details={"temperatures": pd.DataFrame(fitted, columns=["setting", "rule", "seed", "temperature", "log_loss"])},
+        details={
+            "temperatures": pd.DataFrame(fitted, columns=["setting", "rule", "seed", "temperature", "log_loss"]),
+            **trainings_of(systems),
+        },
         notes=notes_of(
             request,
             "The column estimator names the rule. The temperature is fitted on validation cases; 'temperature' scales "

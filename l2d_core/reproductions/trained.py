@@ -6,6 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from l2d_core import lab
 from l2d_core.config import RunConfig
@@ -16,7 +17,7 @@ from l2d_core.expert_settings import expert_confusion
 from l2d_core.experts import sample_answers
 from l2d_core.reproductions.experiment import Experiment
 from l2d_core.reproductions.request import Request
-from l2d_core.runs import list_runs, open_run
+from l2d_core.runs import Run, list_runs, open_run
 from l2d_core.seeds import torch_generator
 
 SURROGATES_COMPARED = ("softmax", "one_vs_all")
@@ -30,12 +31,14 @@ class TrainedSystems:
     """Surrogate -> one `Scores` a seed, on the same test cases; validation: the same on held-out ones.
 
     true_probability: (N,), the true P(the expert is right | class of the case) of the test cases.
+    trainings: of whole networks, a row a run: surrogate, seed, epochs, seconds, device.
     """
 
     title: str
     test: BySurrogate
     validation: BySurrogate
     true_probability: np.ndarray
+    trainings: pd.DataFrame | None = None
 
 
 def train_systems(request: Request, experiments: Sequence[Experiment]) -> list[TrainedSystems]:
@@ -155,4 +158,26 @@ def _opened(request: Request, experiment: Experiment, folder: Path) -> TrainedSy
     }
     test = {name: [run.test for run in own] for name, own in runs.items()}
     validation = {name: [run.validation for run in own] for name, own in runs.items()}
-    return TrainedSystems(experiment.title, test, validation, _true_probability(experiment, test))
+    trainings = _trainings([run for own in runs.values() for run in own])
+    return TrainedSystems(experiment.title, test, validation, _true_probability(experiment, test), trainings)
+
+
+def _trainings(runs: Sequence[Run]) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {
+                "surrogate": run.config.surrogate,
+                "seed": run.config.seed,
+                "epochs": len(run.history),
+                "seconds": run.environment["wall_seconds"],
+                "device": run.environment["device_name"],
+            }
+            for run in runs
+        ]
+    )
+
+
+def trainings_of(systems: Sequence[TrainedSystems]) -> dict[str, pd.DataFrame]:
+    """The detail table "trainings" of a reproduction: setting and the columns of each system's; {} for heads."""
+    tables = [one.trainings.assign(setting=one.title) for one in systems if one.trainings is not None]
+    return {"trainings": pd.concat(tables, ignore_index=True)} if tables else {}

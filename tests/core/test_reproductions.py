@@ -227,6 +227,14 @@ def test_whole_networks_are_trained_in_folders_and_measured_as_heads_are(small_n
     assert config.expert == ExpertConfig(accuracy=(0.75, 0.75, 0.2))
     assert (result.table["seeds"] <= 2).all()
     assert any("small_resnet" in note for note in result.notes)
+    runs = result.details["trainings"]
+    assert list(zip(runs["surrogate"], runs["seed"], strict=True)) == [
+        (name, seed) for name in ("softmax", "one_vs_all") for seed in (0, 3)
+    ]
+    assert set(runs["epochs"]) == {1}
+    assert (runs["seconds"] > 0).all()
+    assert "4 networks, each trained for 1 epochs" in as_markdown(result).splitlines()[-1]
+    assert "networks" not in as_markdown(replace(result, details={})).splitlines()[-1]
 
 
 def test_networks_that_are_not_done_are_named(small_networks, monkeypatch, tmp_path):
