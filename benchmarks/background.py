@@ -1,4 +1,4 @@
-"""A training that runs on a server while something else is measured, started from its page as a visitor does."""
+"""Trainings of visitors of a server; one that runs while something else is measured, started from its page."""
 
 import asyncio
 import sys
@@ -14,20 +14,27 @@ from session import Session
 START_SECONDS = 120
 
 
-@contextmanager
-def training_job(url: str, runs_root: Path) -> Iterator[None]:
-    """Have the server at url, whose jobs are in runs_root, train a small network; it is stopped at the end."""
+def made_training(runs_root: Path, seed: int = 0) -> str:
+    """The link of a training that has not started: a small network, for as long as one likes."""
     sys.path.insert(0, str(ROOT / "app"))
     from job_files import make_job
     from l2d_core.config import ExpertConfig, RunConfig
-    from l2d_core.runs import HISTORY
 
     options = {"model": "wide_resnet", "model_options": {"depth": 10, "width": 1}, "augment": "none"}
-    config = RunConfig(dataset="digits", expert=ExpertConfig(accuracy=(0.7,)), epochs=100_000, **options)
-    link = make_job(runs_root, "in the background", config)
-    _press(url, str(link), "Resume")
+    expert = ExpertConfig(accuracy=(0.7,))
+    config = RunConfig(dataset="digits", expert=expert, epochs=100_000, seed=seed, **options)
+    return str(make_job(runs_root, f"training {seed}", config))
+
+
+@contextmanager
+def training_job(url: str, runs_root: Path) -> Iterator[None]:
+    """Have the server at url, whose jobs are in runs_root, train a small network; it is stopped at the end."""
+    from l2d_core.runs import HISTORY
+
+    link = made_training(runs_root)
+    _press(url, link, "Resume")
     end = time.monotonic() + START_SECONDS
-    while not _has_epochs(runs_root / link.id / HISTORY):
+    while not _has_epochs(runs_root / link.partition(".")[0] / HISTORY):
         if time.monotonic() > end:
             raise SystemExit(f"the training did not start within {START_SECONDS} s")
         time.sleep(0.1)
@@ -35,7 +42,7 @@ def training_job(url: str, runs_root: Path) -> Iterator[None]:
         yield
     finally:
         try:
-            _press(url, str(link), "Stop")
+            _press(url, link, "Stop")
         except SystemExit as problem:  # what was measured meanwhile stands, and the server soon ends with its jobs
             print(problem, file=sys.stderr)
 

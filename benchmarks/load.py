@@ -7,7 +7,8 @@ nothing, and such a move counts as missed. Waiting time: from the first message 
 it started, with all messages received, for an upload until the picture is scored; drawing is not in it. Errors:
 exceptions and error boxes that a page shows, runs that fail, sliders of the lab and of Learn that change no chart,
 connections that break, and answers that do not come within a minute. Each photograph has a name of its own, which is
-looked for in every byte that any session gets: its own must be there, and nobody else's.
+looked for in every byte that any session gets: its own must be there, and nobody else's. So has each a training, whose
+link's secret part is looked for in the same way. And sliders have to be where their visitor left them.
 
     python benchmarks/load.py [--sessions 30] [--seconds 180]
 
@@ -22,10 +23,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from background import made_training
 from report import Targets, machine, markdown_table, quantile
 from server import LAB_APP, Memory, running
-from tours import EVERY_SECONDS, Visits, attend, warm_up
+from tours import EVERY_SECONDS, WARM_UP, Visits, attend, warm_up
 
+PRIVATE = ("photograph", "training")
 MAX_P95_SECONDS = 4.0
 MIN_SHARE_MADE = 0.95
 MAX_MEMORY_MIB, MAX_GROWTH = 4096, 0.05
@@ -43,13 +46,14 @@ class Spending:
 
 def measure(num_sessions: int, num_moves: int) -> tuple[Visits, Spending]:
     """Run the visits against a server of their own, which one visitor, who sees all pages, has warmed up."""
-    with running(LAB_APP) as server, TemporaryDirectory() as folder:
-        first = asyncio.run(warm_up(server.url, Path(folder)))
+    with TemporaryDirectory() as folder, running(LAB_APP, L2D_RUNS_ROOT=folder) as server:
+        trainings = {place: made_training(Path(folder), place) for place in (*range(num_sessions), WARM_UP)}
+        first = asyncio.run(warm_up(server.url, Path(folder), trainings))
         if first.errors:
             raise SystemExit(f"the pages do not work: {first.errors[0]}")
         cpu, own_cpu, begin = server.cpu_seconds(), time.process_time(), time.monotonic()
         with Memory(server, every_seconds=2) as memory:
-            visits = asyncio.run(attend(server.url, num_sessions, num_moves, Path(folder)))
+            visits = asyncio.run(attend(server.url, num_sessions, num_moves, Path(folder), trainings))
         wall, used = time.monotonic() - begin, server.cpu_seconds() - cpu
     return visits, Spending(wall, used, time.process_time() - own_cpu, memory)
 
@@ -66,7 +70,10 @@ def report(visits: Visits, spending: Spending, num_sessions: int) -> None:
     print(f"\n{len(visits.errors)} errors; {len(visits.all_moves)} moves made, {visits.missed} missed.")
     for text, count in Counter(visits.errors).most_common(5):
         print(f"- {count} x {text[:300]}")
-    print(f"Photographs: {len(visits.own)} of {num_sessions} sessions got their own, {len(visits.foreign)} another's.")
+    for what in PRIVATE:
+        own, foreign = _counts(visits, what)
+        print(f"{what.capitalize()}: {own} of {num_sessions} sessions got their own, {foreign} another's.")
+    print(f"Sliders found as left: {visits.settings['kept']:,}, not so: {visits.settings['changed']:,}.")
     busy, own = spending.server_cpu / spending.wall, spending.own_cpu / spending.wall
     print(f"Server: {busy:.2f} processors busy over {spending.wall:.0f} s (the sessions: {own:.2f}).", end=" ")
     first, middle, last = spending.memory.thirds()
@@ -80,12 +87,22 @@ def report(visits: Visits, spending: Spending, num_sessions: int) -> None:
         print(f"A move's messages: median {quantile(visits.num_bytes, 0.5) / 1000:.0f} kB.")
 
 
+def _counts(visits: Visits, what: str) -> tuple[int, int]:
+    """How many sessions got their own, and how many another's."""
+    own = sum(kind == what for _, kind in visits.own)
+    return own, len({place for place, _, kind in visits.foreign if kind == what})
+
+
 def check_targets(visits: Visits, spending: Spending, num_sessions: int, num_due: int) -> None:
     """Say which targets were reached, and end the program."""
     targets, moves = Targets(), visits.all_moves
     targets.check(not visits.errors, f"{len(visits.errors)} errors, 0 wanted")
-    targets.check(not visits.foreign, f"{len(visits.foreign)} sessions were sent another's photograph, 0 wanted")
-    targets.check(len(visits.own) == num_sessions, f"{len(visits.own)} of {num_sessions} sessions got their own")
+    for what in PRIVATE:
+        own, foreign = _counts(visits, what)
+        targets.check(not foreign, f"{foreign} sessions were sent another's {what}, 0 wanted")
+        targets.check(own == num_sessions, f"{own} of {num_sessions} sessions got their own {what}")
+    kept, changed = visits.settings["kept"], visits.settings["changed"]
+    targets.check(kept > 0 and not changed, f"{kept:,} sliders found as left, {changed:,} not so, 0 wanted")
     made = len(moves)
     targets.check(made >= MIN_SHARE_MADE * num_due, f"{made} of {num_due} moves made, {MIN_SHARE_MADE:.0%} wanted")
     slow = quantile(moves, 0.95) if moves else float("inf")

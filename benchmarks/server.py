@@ -98,15 +98,19 @@ def _proportional_kib(pid: int) -> int:
 
 
 @contextmanager
-def running(app: Path) -> Iterator[Server]:
-    """Start `app` as a user would (settings from .streamlit/config.toml), wait until it answers, and end it after."""
+def running(app: Path, **environment: str) -> Iterator[Server]:
+    """Start `app` as a user would (settings from .streamlit/config.toml), wait until it answers, and end it after.
+
+    environment: variables beside those of this process.
+    """
     port = _free_port()
     with tempfile.TemporaryDirectory() as folder:
         note, log_path = Path(folder) / "torch", Path(folder) / "log"
         command = [sys.executable, str(ROOT / "benchmarks" / "watched_server.py"), str(note)]
         options = [f"--server.port={port}", "--server.address=localhost", "--server.headless=true"]
         with log_path.open("wb") as log:
-            process = subprocess.Popen([*command, str(app), *options], cwd=ROOT, stdout=log, stderr=log)
+            everything = [*command, str(app), *options]
+            process = subprocess.Popen(everything, cwd=ROOT, stdout=log, stderr=log, env=os.environ | environment)
         try:
             _wait_until_healthy(port, process, log_path)
             yield Server(port, process.pid, note)

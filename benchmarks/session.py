@@ -20,7 +20,10 @@ FINISHED = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_S
 
 @dataclass(frozen=True)
 class Slider:
-    """A slider on the page, as the server described it. fragment: the part of the page that it draws anew, or ""."""
+    """A slider on the page, as the server described it. fragment: the part of the page that it draws anew, or "".
+
+    put: where the server put it, against what the visitor last did, or None where it left it.
+    """
 
     id: str
     low: float
@@ -28,6 +31,7 @@ class Slider:
     default: float
     step: float = 1.0
     fragment: str = ""
+    put: float | None = None
 
 
 @dataclass
@@ -54,7 +58,8 @@ class Answer:
         kind = element.WhichOneof("type")
         if kind == "slider":
             one = element.slider
-            self.sliders[one.label] = Slider(one.id, one.min, one.max, one.default[0], one.step, fragment)
+            put = one.value[0] if one.set_value else None
+            self.sliders[one.label] = Slider(one.id, one.min, one.max, one.default[0], one.step, fragment, put)
         elif kind == "vega_lite_chart":
             self.charts[tuple(message.metadata.delta_path)] = element.vega_lite_chart.SerializeToString()
         elif kind in ("button", "file_uploader"):
@@ -113,7 +118,7 @@ class Session:
 
     def value_of(self, slider: Slider) -> float:
         """Where the slider stands now."""
-        return self._moved.get(slider.id, slider.default)
+        return self._moved.get(slider.id, slider.default) if slider.put is None else slider.put
 
     async def run(self, moved: dict[Slider, float] | None = None) -> Answer:
         """Move sliders (or just open the page), and wait until the run that this starts is over."""
@@ -125,11 +130,11 @@ class Session:
             self._states[slider.id] = state
         return await self._ask(fragment)
 
-    async def go(self, page: str) -> Answer:
-        """Turn to another page, by its path, as a click in the navigation does."""
+    async def go(self, page: str, query: str = "") -> Answer:
+        """Turn to another page, by its path, as a click in the navigation does, or a link with a query."""
         if page not in self._pages:
             raise ValueError(f"there is no page {page!r} in the navigation; it has {', '.join(self._pages)}")
-        self.page, self._script_hash, self._query = page, self._pages[page], ""
+        self.page, self._script_hash, self._query = page, self._pages[page], query
         return await self._ask()
 
     async def press(self, answer: Answer, label: str) -> Answer:

@@ -1,11 +1,11 @@
-"""Visitors that go round all pages without a browser, each on a tour of its own, with a photograph of its own."""
+"""Visitors that go round all pages without a browser, each on its own tour, with its own photograph and training."""
 
 import asyncio
 import random
 import re
 import time
-from collections import defaultdict
-from collections.abc import Coroutine, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,15 +31,18 @@ COMPARE_SLIDERS = ("Price of asking the expert", "Budget: cases that may be aske
 class Visits:
     """What all sessions saw. moves: seconds by kind; missed: moves that were due while one was unanswered.
 
-    foreign: (session, whose photograph) that a session was sent though it is another's; own: sessions that got theirs.
+    foreign: (session, whose, what) that a session was sent though it is another's; own: (session, what) that got
+    theirs; what: "photograph" or "training", by the secret part of its link. settings: how many sliders were found
+    where their own visitor had left them, "kept", and how many were not, "changed".
     """
 
     moves: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     num_bytes: list[int] = field(default_factory=list)
     missed: int = 0
     errors: list[str] = field(default_factory=list)
-    foreign: set[tuple[int, int]] = field(default_factory=set)
-    own: set[int] = field(default_factory=set)
+    foreign: set[tuple[int, int, str]] = field(default_factory=set)
+    own: set[tuple[int, str]] = field(default_factory=set)
+    settings: Counter[str] = field(default_factory=Counter)
 
     @property
     def all_moves(self) -> list[float]:
@@ -47,6 +50,7 @@ class Visits:
         return [seconds for kind, times in self.moves.items() if kind != OPENING for seconds in times]
 
 
+WARM_UP = 9999  # the place of the one who comes first
 OPENING = "opening a page, all at once"
 
 
@@ -65,24 +69,33 @@ def plan(place: int, count: int) -> list[str]:
 
 @dataclass
 class Visitor:
-    """One session on its tour. page: what is on it now."""
+    """One session on its tour. trainings: the links of all visitors' trainings; page: what is on its page now."""
 
     place: int
     session: Session
     visits: Visits
     photograph: bytes
+    trainings: Mapping[int, str]
     page: Answer = field(default_factory=Answer)
 
     def __post_init__(self) -> None:
         self._chance = random.Random(self.place)
+        self._left: dict[tuple[str, str], float] = {}  # page and label of a slider -> where it was left
+        self._secrets = {link.partition(".")[2].encode(): whose for whose, link in self.trainings.items()}
+        self._secret = re.compile(b"|".join(map(re.escape, self._secrets)))
         self.session.heard = self._listen
 
     def _listen(self, data: bytes) -> None:
-        for whose in map(int, NAME.findall(data)):
-            if whose == self.place:
-                self.visits.own.add(self.place)
-            else:
-                self.visits.foreign.add((self.place, whose))
+        for number in NAME.findall(data):
+            self._note(int(number), "photograph")
+        for secret in self._secret.findall(data):
+            self._note(self._secrets[secret], "training")
+
+    def _note(self, whose: int, what: str) -> None:
+        if whose == self.place:
+            self.visits.own.add((self.place, what))
+        else:
+            self.visits.foreign.add((self.place, whose, what))
 
     async def make(self, move: str, kind: str) -> None:
         """Make a move, and note how long it took and what went wrong."""
@@ -100,6 +113,14 @@ class Visitor:
             before.join(answer)  # a part of the page may have been drawn anew, or all of it
         else:
             self.page = answer
+        self._look_at_settings()
+
+    def _look_at_settings(self) -> None:
+        """Are the sliders that this visitor has moved where it left them?"""
+        for label, slider in self.page.sliders.items():
+            left = self._left.get((self.session.page, label))
+            if left is not None:
+                self.visits.settings["kept" if self.session.value_of(slider) == left else "changed"] += 1
 
     async def _start(self, move: str) -> Answer:
         if move == "upload":
@@ -107,8 +128,11 @@ class Visitor:
                 self.page, UPLOAD, f"visitor-{self.place:04}-photograph.jpg", self.photograph
             )
         if move.endswith("slider"):
-            return await self.session.run(self._choose(move.partition(" ")[0]))
-        return await self.session.go(move)
+            moved = self._choose(move.partition(" ")[0])
+            labels = {slider.id: label for label, slider in self.page.sliders.items()}
+            self._left |= {(self.session.page, labels[slider.id]): value for slider, value in moved.items()}
+            return await self.session.run(moved)
+        return await self.session.go(move, f"job={self.trainings[self.place]}" if move == "train" else "")
 
     def _choose(self, page: str) -> dict[Slider, float]:
         """A slider, and a place where it does not stand: in the lab one of the expert's, those from 0 to 100."""
@@ -144,14 +168,17 @@ class Visitor:
         return move in PAGES or self.session.page == ("lesions" if move == "upload" else move.partition(" ")[0])
 
 
-async def attend(url: str, num_sessions: int, num_moves: int, folder: Path) -> Visits:
-    """All sessions open a page at once; when all have theirs, they go on their tours, evenly staggered."""
+async def attend(url: str, num_sessions: int, num_moves: int, folder: Path, trainings: Mapping[int, str]) -> Visits:
+    """All sessions open a page at once; when all have theirs, they go on their tours, evenly staggered.
+
+    trainings: place of a session -> the link of its training.
+    """
     visits = Visits()
     plans = [plan(place, num_moves) for place in range(num_sessions)]
     pictures = [photograph(folder, place).read_bytes() for place in range(num_sessions)]
     opened = await asyncio.gather(
         *(
-            _guarded(_open(url, place, plans[place][0], pictures[place], visits), visits)
+            _guarded(_open(url, place, plans[place][0], pictures[place], visits, trainings), visits)
             for place in range(num_sessions)
         )
     )
@@ -165,9 +192,12 @@ async def attend(url: str, num_sessions: int, num_moves: int, folder: Path) -> V
     return visits
 
 
-async def _open(url: str, place: int, page: str, picture: bytes, visits: Visits) -> Visitor:
+async def _open(
+    url: str, place: int, page: str, picture: bytes, visits: Visits, trainings: Mapping[int, str]
+) -> Visitor:
     begin = time.monotonic()
-    visitor = Visitor(place, await Session.open(url, page), visits, picture)
+    query = f"job={trainings[place]}" if page == "train" else ""
+    visitor = Visitor(place, await Session.open(url, page, query), visits, picture, trainings)
     visitor.page = await asyncio.wait_for(visitor.session.run(), PATIENCE_SECONDS)
     visits.moves[OPENING].append(time.monotonic() - begin)
     visits.errors += visitor.page.errors
@@ -183,10 +213,11 @@ async def _guarded(visit: Coroutine[Any, Any, Any], visits: Visits) -> Any:
         return None
 
 
-async def warm_up(url: str, folder: Path) -> Visits:
+async def warm_up(url: str, folder: Path, trainings: Mapping[int, str]) -> Visits:
     """One visitor, once through the tour without a pause; the networks of Skin lesions are loaded on the way."""
     visits = Visits()
-    visitor = Visitor(9999, await Session.open(url, ""), visits, photograph(folder, 9999).read_bytes())
+    picture = photograph(folder, WARM_UP).read_bytes()
+    visitor = Visitor(WARM_UP, await Session.open(url, ""), visits, picture, trainings)
     visitor.page = await visitor.session.run()
     visits.errors += visitor.page.errors
     for move in TOUR:
