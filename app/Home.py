@@ -22,12 +22,13 @@ page = st.navigation(
         st.Page("app_pages/train.py", title="Train", icon=":material/model_training:", url_path="train"),
         st.Page("app_pages/compare.py", title="Compare", icon=":material/compare_arrows:", url_path="compare"),
         st.Page("app_pages/paper.py", title="The paper", icon=":material/article:", url_path="paper"),
+        st.Page("app_pages/about.py", title="About", icon=":material/info:", url_path="about"),
     ],
     position="top",
 )
 if page.url_path == "lab":
     cached.workers().start(1)  # on other pages it would only compete with what the page itself has to import
-share.arrive()
+share.arrive(page.url_path)
 page.run()
 share.note_junk(page.url_path)
 share.draw(page.url_path)

@@ -71,15 +71,24 @@ class Comparison:
         return any(len(SURROGATES[one.test.surrogate].estimators) > 1 for one in self.systems)
 
     def seen(self, place: int, view: View) -> Seen:
-        """A system through its estimator; as it is where it has no validation scores to recalibrate on."""
+        """A system through its estimator; as it is where it cannot be recalibrated."""
         system = self.systems[place]
         known = SURROGATES[system.test.surrogate].estimators
         estimator = view.estimate if view.estimate in known else next(iter(known))
-        method = "none" if system.validation is None else view.recalibration
+        method = "none" if self.why_not_recalibrated(place) else view.recalibration
         return self._looks.get(
             (place, estimator, method),
             lambda: side_by_side.look(system, estimator=estimator, recalibration=method),
         )
+
+    def why_not_recalibrated(self, place: int) -> str:
+        """What a system lacks to be recalibrated, in words; "" where it lacks nothing."""
+        validation = self.systems[place].validation
+        if isinstance(self.systems[place].test, LoggedOutputs):
+            return "logged outputs have no validation scores to fit on"
+        if validation is None:
+            return "it has no validation scores to fit on"
+        return "" if (validation.answers >= 0).any() else "no expert has answered its validation cases"
 
     def is_bounded(self, place: int, view: View) -> bool:
         """Whether the estimates shown cannot be above 1."""

@@ -8,7 +8,7 @@ import pandas as pd
 
 from job_files import JOB, read_record, without_path
 from l2d_core.run_index import index_runs
-from l2d_core.runs import open_run
+from l2d_core.runs import read_scores
 from l2d_core.systems import System
 from train_menu import PROGRAM, RUNS_ROOT
 
@@ -75,10 +75,13 @@ def _name(folder: Path) -> str:
 
 
 def load_system(row: dict) -> System:
-    """The system of a row of `list_runs`. ValueError, without paths of this machine, where it cannot be read."""
+    """The system of a row of `list_runs`, without validation scores where the run lacks them.
+
+    ValueError, without paths of this machine, where it cannot be read.
+    """
     folder = Path(row["folder"])
     try:
-        run = open_run(folder)
+        test, validation = read_scores(folder)
     except (OSError, ValueError) as problem:
         raise ValueError(without_path(folder.parent, problem)) from problem
-    return System(row["name"], run.test, run.validation, ORIGIN[row["root"]], row["settings"])
+    return System(row["name"], test, validation, ORIGIN[row["root"]], row["settings"])

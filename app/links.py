@@ -58,7 +58,7 @@ def notes(
     version = given.get(VERSION_KEY, VERSION)
     if version != VERSION:
         found.append(
-            f"The link was made by version {_short(version)} of this page, and this is version {VERSION}: look whether "
+            f"The link was made by version {short(version)} of this page, and this is version {VERSION}: look whether "
             "all settings are as you expect."
         )
     rest = {key: text for key, text in given.items() if key != VERSION_KEY and key not in reserved}
@@ -66,11 +66,11 @@ def notes(
     if unknown:
         more = f" and {len(unknown) - MAX_NOTED} more" if len(unknown) > MAX_NOTED else ""
         found.append(
-            f"The link holds what this page does not know: {', '.join(map(_short, unknown[:MAX_NOTED]))}{more}."
+            f"The link holds what this page does not know: {', '.join(map(short, unknown[:MAX_NOTED]))}{more}."
         )
     bad = [key for key in rest if key in keys and not _fits(rest[key], state.get(key), keys[key])]
     found += [
-        f"The link's {key} = {_short(rest[key])} cannot be used; the page's own setting is kept."
+        f"The link's {key} = {short(rest[key])} cannot be used; it is {short(write(state[key], keys[key]))} here."
         for key in bad[:MAX_NOTED]
     ]
     return found
@@ -98,7 +98,7 @@ def _is_finite(text: str) -> bool:
         return True
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
     """A text from an address, so that it can stand in a sentence and in Markdown."""
     plain = "".join(mark if mark.isalnum() or mark in " .,-_+:;/" else "?" for mark in text)
     return plain if len(plain) <= MAX_SHOWN else f"{plain[:MAX_SHOWN]}..."

@@ -41,7 +41,7 @@ SCALES = {
     "cpu": Scale("CPU", "whole small networks"),
     "paper": Scale("Paper", "wide residual networks with the paper's settings"),
 }
-ONLY_QUICK = frozenset({"ham10000", "budgets"})
+ONLY_QUICK = frozenset({"ham10000"})
 # Result -> detail table -> the columns that its figure draws.
 DETAILS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "figure1": {"histogram": ("setting", "estimator", "low", "high", "share")},

@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from links import short
+
 # Groups of the lab's controls, as they are called in a link and on the page.
 GROUPS = {"data_set": "Data set", "expert": "Expert", "data": "Data", "head": "Head and losses", "seeds": "Seeds"}
 HIDE, LOCK, QUESTION, VEIL = "hide", "lock", "ask", "veil"
 KEYS = frozenset({HIDE, LOCK, QUESTION, VEIL})
 MAX_QUESTION = 300
+ON, OFF = ("1", "true"), ("0", "false")  # how VEIL is written
 
 
 @dataclass(frozen=True)
@@ -29,8 +32,25 @@ def read(given: Mapping[str, str]) -> Teaching:
         hidden=_groups(given.get(HIDE, "")),
         locked=_groups(given.get(LOCK, "")),
         question=" ".join(given.get(QUESTION, "").split())[:MAX_QUESTION],
-        is_veiled=given.get(VEIL, "").lower() in ("1", "true"),
+        is_veiled=given.get(VEIL, "").lower() in ON,
     )
+
+
+def notes(given: Mapping[str, str]) -> list[str]:
+    """What of a teacher's wishes in an address did not work, in words."""
+    found = []
+    for key in (HIDE, LOCK):
+        unknown = [name for name in given.get(key, "").split(",") if name not in GROUPS]
+        if key in given and unknown:
+            found.append(
+                f"The link's {key} = {short(given[key])} cannot be used in full: it may name {', '.join(GROUPS)}, with "
+                "commas between them."
+            )
+    if given.get(VEIL, OFF[0]).lower() not in ON + OFF:
+        found.append(f"The link's {VEIL} = {short(given[VEIL])} cannot be used; results are shown at once.")
+    if len(" ".join(given.get(QUESTION, "").split())) > MAX_QUESTION:
+        found.append(f"The link's question is longer than {MAX_QUESTION} characters; the rest of it is left out.")
+    return found
 
 
 def write(teaching: Teaching) -> dict[str, str]:

@@ -22,6 +22,7 @@ from dask.system import CPU_COUNT
 from distributed import CancelledError, Client, Future, Nanny, Scheduler, SpecCluster, wait
 from distributed.system import MEMORY_LIMIT
 
+from l2d_core.baselines.network_losses import LOSSES
 from l2d_core.config import RunConfig
 from l2d_core.environment import pick_device
 from l2d_core.folder_lock import hold
@@ -277,6 +278,6 @@ def _look(out: Path, name: str, config: RunConfig) -> Outcome:
 
 def _measure(folder: Path) -> tuple[Outcome, dict[str, Any]]:
     try:
-        return Outcome("done"), measures_of(open_run(folder))
+        return Outcome("done"), measures_of(open_run(folder, LOSSES))
     except (ValueError, OSError) as problem:
         return Outcome("failed", reason(problem)), {}

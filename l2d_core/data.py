@@ -1,7 +1,7 @@
 """What passes between the parts: cases with answers, their splits, and the scores of a trained system."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from io import IOBase
 
@@ -160,18 +160,21 @@ class Scores:
         save_arrays(path, {"format_version": np.asarray(SCORES_VERSION), **arrays})
 
     @classmethod
-    def load(cls, source: str | os.PathLike | IOBase) -> "Scores":
-        """Read what `save` wrote. ValueError names the file and what is wrong with it; pickled objects are refused."""
+    def load(cls, source: str | os.PathLike | IOBase, surrogates: Collection[str] = SURROGATES) -> "Scores":
+        """Read what `save` wrote. ValueError names the file and what is wrong with it; pickled objects are refused.
+
+        surrogates: those that the scores may be of.
+        """
         arrays = load_arrays(source, MAX_SCORES_BYTES)
         if not isinstance(source, str | os.PathLike):
-            return cls._of(arrays)
+            return cls._of(arrays, surrogates)
         try:
-            return cls._of(arrays)
+            return cls._of(arrays, surrogates)
         except ValueError as problem:
             raise ValueError(f"{os.fspath(source)}: {problem}") from problem
 
     @classmethod
-    def _of(cls, arrays: Mapping[str, np.ndarray]) -> "Scores":
+    def _of(cls, arrays: Mapping[str, np.ndarray], surrogates: Collection[str]) -> "Scores":
         wanted = [field.name for field in fields(cls)]
         missing = [name for name in ["format_version", *wanted] if name not in arrays]
         if missing:
@@ -183,7 +186,7 @@ class Scores:
         for name in ("class_names", "expert_names"):
             require_shape(name, arrays[name], (None,))
         require_shape("surrogate", arrays["surrogate"], ())
-        require_known("surrogate", str(arrays["surrogate"]), SURROGATES)
+        require_known("surrogate", str(arrays["surrogate"]), surrogates)
         texts = {name: _as_texts(name, arrays[name]) for name in ("ids", "class_names", "expert_names", "surrogate")}
         return cls(
             **{name: arrays[name] for name in ("logits", "labels", "answers")},

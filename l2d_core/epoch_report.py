@@ -9,6 +9,7 @@ from l2d_core.calibration import calibration_error
 from l2d_core.data import DeferralData, Scores
 from l2d_core.deferral import defer_by_argmax
 from l2d_core.evaluation import accuracies, expert_pairs
+from l2d_core.surrogates import SURROGATES
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,8 @@ class EpochReport:
     epoch counts from 1. train_loss: over the epoch's batches, each before its step; validation_loss: after the
     last of them, over all validation cases. system_accuracy, coverage and calibration_error (ECE of the
     surrogate's default estimator, in 15 bins of equal width, the mean over the experts) are those of the
-    validation cases in which all experts were asked; None where there are none. learning_rate: of the last step.
+    validation cases in which all experts were asked; None where there are none, and for a loss that is no surrogate.
+    learning_rate: of the last step.
     images_per_second: in training alone; seconds: of training and validation. reference: see `RunConfig`.
     """
 
@@ -37,7 +39,7 @@ class EpochReport:
 def validation_metrics(logits: Tensor, data: DeferralData, answers: Tensor, surrogate: str) -> dict[str, float | None]:
     """system_accuracy, coverage and calibration_error, as in `EpochReport`, of logits (N, K+J) and answers (N, J)."""
     asked = (answers >= 0).all(dim=1)
-    if not asked.any():
+    if not asked.any() or surrogate not in SURROGATES:
         return dict.fromkeys(("system_accuracy", "coverage", "calibration_error"))
     scores = Scores(
         logits[asked].numpy(),

@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from torch import nn
 
+from l2d_core.baselines.network_losses import LOSSES
+from l2d_core.case_numbers import find_numbers
 from l2d_core.checkpoints import load_checkpoint
 from l2d_core.checks import require_known
 from l2d_core.config import RunConfig
@@ -31,7 +33,6 @@ from l2d_core.runs import (
     save_progress,
     save_results,
 )
-from l2d_core.surrogates import SURROGATES
 from l2d_core.training import TrainingDiverged, has_ended, train
 from l2d_core.training_job import OnStep
 from l2d_core.weights import Network, encode_weights, halve_precision, load_weights, to_eight_bits
@@ -61,15 +62,16 @@ def run_experiment(
     stops in the first epoch.
     """
     start, target, folder = time.monotonic(), pick_device(device), Path(folder)
-    require_known("surrogate", config.surrogate, SURROGATES)
+    require_known("surrogate", config.surrogate, LOSSES)
     require_known("model", config.model, MODELS)
     if is_done(folder, config):
-        return open_run(folder)
+        return open_run(folder, LOSSES)
     splits = load_splits(config, data_root)
     cases = splits.train
     shape = tuple(cases.inputs.shape[1:])
     network = Network(config.model, shape, cases.class_names, cases.expert_names, config.model_options)
     model = network.build(seed=config.seed)
+    numbers = find_numbers(config, splits, data_root, folder, target)
     begin_run(folder, config)
     record = _recorder(folder, target, start)
     history = _stored_history(folder)
@@ -80,7 +82,7 @@ def run_experiment(
         record(history, "running")
         return on_epoch(report) if on_epoch is not None else None
 
-    surrogate, checkpoint, problem = SURROGATES[config.surrogate], folder / CHECKPOINT, None
+    surrogate, checkpoint, problem = LOSSES[config.surrogate], folder / CHECKPOINT, None
     try:
         train(
             model,
@@ -91,6 +93,7 @@ def run_experiment(
             on_epoch=after_epoch,
             on_step=on_step,
             checkpoint=checkpoint,
+            numbers=numbers,
         )
     except (KeyboardInterrupt, TrainingDiverged) as caught:  # the model has its best weights all the same
         problem = caught
@@ -103,7 +106,7 @@ def run_experiment(
     record(history, "done" if has_ended(history, config) else "stopped")
     if problem is not None:
         raise problem
-    return open_run(folder)
+    return open_run(folder, LOSSES)
 
 
 def copy_in_eight_bits(

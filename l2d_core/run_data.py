@@ -47,6 +47,22 @@ def load_splits(config: RunConfig, data_root: str | os.PathLike) -> Splits:
     return Splits(ask(splits.train, "train"), ask(splits.validation, "validation"), ask(splits.test, "test"))
 
 
+def right_probability(config: RunConfig, data: DeferralData, data_root: str | os.PathLike) -> np.ndarray:
+    """P(m = y | case) of cases of the run's data set, (N,), from what its expert's answers are drawn from.
+
+    ValueError for an expert of whom that is not known: a recorded one who answered each case once, or a learned one.
+    """
+    if config.expert.is_simulated:
+        return expert_confusion(config.expert, len(data.class_names)).diagonal()[data.labels].numpy()
+    if config.expert.kind != "human" or config.dataset not in VOTERS:
+        raise ValueError(
+            f"how likely the expert is right in a case is known of simulated experts, and of one of the voters on "
+            f"{', '.join(VOTERS)}; got one of kind {config.expert.kind!r} on {config.dataset}"
+        )
+    voters = VOTERS[config.dataset](Path(data_root), **config.dataset_options)
+    return voters.right(data.ids, data.labels.numpy())
+
+
 def _with_random_labels(splits: Splits, seed: int) -> Splits:
     """Labels of training and validation drawn uniformly over the classes; those of test stay."""
 
@@ -94,10 +110,14 @@ DATASETS: dict[str, Callable[..., Splits]] = {
     "galaxy_zoo": galaxy_zoo.load,
     "voted_images": voted_images.load,
 }
+# Each is called with (data_root, **options of the data set).
+VOTERS: dict[str, Callable[..., Voters]] = {
+    "hate_speech": hate_speech.voters,
+    "galaxy_zoo": galaxy_zoo.voters,
+    "voted_images": voted_images.voters,
+}
 # Each is called with (splits, data_root, config, generator).
 HUMAN_ANSWERS: dict[str, Callable[..., Splits]] = {
     "cifar10": _annotator,
-    "hate_speech": _voter(hate_speech.voters),
-    "galaxy_zoo": _voter(galaxy_zoo.voters),
-    "voted_images": _voter(voted_images.voters),
+    **{name: _voter(find_voters) for name, find_voters in VOTERS.items()},
 }

@@ -11,6 +11,7 @@ import pandas as pd
 
 from l2d_core.calibration import calibration_error
 from l2d_core.comparison import estimators_of
+from l2d_core.data import Scores
 from l2d_core.deferral import defer_by_argmax
 from l2d_core.evaluation import accuracies, expert_pairs
 from l2d_core.run_table import BINS, STRATEGY
@@ -19,17 +20,16 @@ from l2d_core.runs import (
     ENVIRONMENT,
     HISTORY,
     RESULTS,
-    Run,
-    open_run,
     read_config,
     read_environment,
     read_history,
+    read_scores,
     write_whole,
 )
 from l2d_core.sweep import flatten
 
 INDEX = ".index.json"
-INDEX_VERSION = 1
+INDEX_VERSION = 2
 COLUMNS = (
     "run",
     "folder",
@@ -49,10 +49,10 @@ _WATCHED = (CONFIG, ENVIRONMENT, *RESULTS)
 def index_runs(root: str | os.PathLike, *, on_progress: Callable[[int, int], None] | None = None) -> pd.DataFrame:
     """A row a run in the folders of a folder, by name; none where there is no folder. Columns: COLUMNS.
 
-    state as in `runs.STATES`, "" where it cannot be read; problem: why the run cannot be opened, or "". settings: the
-    configuration, objects in objects as names with dots; measures: system_accuracy, coverage and ece_<estimator>, over
-    its test cases; both are empty where they cannot be read, epochs_done and the other numbers are None. changed:
-    seconds since 1970 of its youngest file.
+    state as in `runs.STATES`, "" where it cannot be read; problem: why its test scores cannot be read, or "".
+    settings: the configuration, objects in objects as names with dots; measures: system_accuracy, coverage and
+    ece_<estimator>, over its test cases; both are empty where they cannot be read, epochs_done and the other numbers
+    are None. changed: seconds since 1970 of its youngest file.
 
     What was read is kept in root/.index.json, if that can be written. A file there that is not ours is read as if it
     were missing. on_progress: called with (runs read, runs to read) as those that changed are read.
@@ -106,18 +106,18 @@ def _row(folder: Path, mark: list[Any]) -> dict[str, Any]:
         if (folder / HISTORY).is_file():
             row["epochs_done"] = len(read_history(folder))
         if row["state"] != "running":
-            run = open_run(folder)
-            row |= {"test_cases": len(run.test), "measures": _measures(run)}
+            test, _ = read_scores(folder)
+            row |= {"test_cases": len(test), "measures": _measures(test)}
     except (ValueError, OSError) as problem:
         row["problem"] = str(problem)
     return row
 
 
-def _measures(run: Run) -> dict[str, float | None]:
-    found = accuracies(run.test, defer_by_argmax(run.test.logits, run.test.num_experts))
+def _measures(test: Scores) -> dict[str, float | None]:
+    found = accuracies(test, defer_by_argmax(test.logits, test.num_experts))
     measures = {"system_accuracy": found["system"].value, "coverage": found["coverage"].value}
-    for _, estimator in estimators_of([run.config.surrogate]):
-        pairs = expert_pairs(run.test, estimator)
+    for _, estimator in estimators_of([test.surrogate]):
+        pairs = expert_pairs(test, estimator)
         measures[f"ece_{estimator}"] = calibration_error(*pairs, bins=BINS, strategy=STRATEGY)
     return measures
 

@@ -23,7 +23,8 @@ class RunOptions(TypedDict, total=False):
     model_options: tuple[str, ...]
     """NAME=VALUE of the network, as depth=28 width=4."""
     surrogate: str
-    """softmax, one_vs_all or asymmetric_softmax."""
+    """softmax, one_vs_all or asymmetric_softmax; or a method to compare with, which no page reads: score,
+    compare_confidence, confidence, triage or triage_network."""
     surrogate_options: tuple[str, ...]
     """NAME=VALUE of the loss."""
     expert: str

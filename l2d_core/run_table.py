@@ -2,9 +2,13 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from l2d_core.comparison import MEASURES, estimators_of, measure
-from l2d_core.evaluation import Share
+from l2d_core.data import Scores
+from l2d_core.evaluation import Share, accuracies
 from l2d_core.runs import Run
+from l2d_core.surrogates import SURROGATES
 
 BINS, STRATEGY = 15, "equal_width"
 SPLITS = ("validation", "test")
@@ -17,8 +21,10 @@ def markdown_table(runs: Sequence[Run], split: str) -> str:
     """
     columns = {}
     for run in runs:
-        for _, estimator in estimators_of([run.config.surrogate]):
-            scores = getattr(run, split)
+        scores = getattr(run, split)
+        if not estimators_in(run):
+            columns[f"{run.folder}: classifier"] = _alone(scores)
+        for estimator in estimators_in(run):
             columns[f"{run.folder}: {estimator}"] = measure(scores, estimator, bins=BINS, strategy=STRATEGY)
     rows = [[f"{split}; ECE in {BINS} bins of equal width", *columns], ["---"] * (len(columns) + 1)]
     for name, described in MEASURES.items():
@@ -26,6 +32,18 @@ def markdown_table(runs: Sequence[Run], split: str) -> str:
         if any(share is not None for share in shares):
             rows.append([described.title, *(_cell(share, described.percent) for share in shares)])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def estimators_in(run: Run) -> list[str]:
+    """Those of its surrogate; none of a run that trained another loss, as of `baselines.network_losses`."""
+    known = [run.config.surrogate] if run.config.surrogate in SURROGATES else []
+    return [estimator for _, estimator in estimators_of(known)]
+
+
+def _alone(scores: Scores) -> dict[str, Share]:
+    """What is known of a network without a rule of its own to defer by."""
+    shares = accuracies(scores, np.zeros(len(scores), dtype=bool))
+    return {name: shares[name] for name in ("machine_alone", "expert_alone")}
 
 
 def _cell(share: Share | None, in_percent: bool) -> str:

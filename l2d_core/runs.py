@@ -7,7 +7,7 @@ import csv
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -21,6 +21,7 @@ from l2d_core.config import RunConfig
 from l2d_core.data import Scores
 from l2d_core.epoch_report import EpochReport
 from l2d_core.json_fields import parse_json, read_text_file
+from l2d_core.surrogates import SURROGATES
 from l2d_core.weights import load_weights
 
 RUN_VERSION = 1
@@ -67,26 +68,28 @@ class RunEntry:
     problem: str = ""
 
 
-def open_run(folder: str | os.PathLike) -> Run:
-    """The run in a folder, which has ended.
+def open_run(folder: str | os.PathLike, surrogates: Collection[str] = SURROGATES) -> Run:
+    """The run in a folder, which has ended; surrogates: those that it may be of.
 
     FileNotFoundError where there is no folder; ValueError names the file that is missing, damaged or of another
     version, or that does not belong to the run, and says so of a run that has not ended.
     """
     folder = Path(folder)
-    config, environment = read_config(folder), read_environment(folder)
-    missing = [name for name in RESULTS if not (folder / name).is_file()]
-    if environment["state"] == "running":
-        epochs = 0 if HISTORY in missing else len(read_history(folder))
-        raise ValueError(
-            f"the run {folder} has not ended, {epochs} of {config.epochs} epochs are done: wait for it, or, "
-            "if nothing is running it, start it again to go on"
-        )
-    if missing:
-        raise ValueError(f"the run {folder} lacks {', '.join(missing)}: put them back, or run it in another folder")
-    scores = {name: Scores.load(folder / name) for name in (VALIDATION, TEST)}
-    _check_scores(folder, config, scores)
+    config, environment = _require_ended(folder, RESULTS)
+    scores = _load_scores(folder, config, (VALIDATION, TEST), surrogates)
     return Run(folder, config, environment, read_history(folder), scores[VALIDATION], scores[TEST])
+
+
+def read_scores(folder: str | os.PathLike) -> tuple[Scores, Scores | None]:
+    """The test scores of a run that has ended, and those on validation cases, None where it lacks their file.
+
+    Errors as of `open_run`.
+    """
+    folder = Path(folder)
+    config, _ = _require_ended(folder, [name for name in RESULTS if name != VALIDATION])
+    names = [name for name in (VALIDATION, TEST) if (folder / name).is_file()]
+    scores = _load_scores(folder, config, names)
+    return scores[TEST], scores.get(VALIDATION)
 
 
 def verify_run(folder: str | os.PathLike) -> Run:
@@ -258,11 +261,30 @@ def _require_same(folder: Path, stored: RunConfig, wanted: RunConfig) -> None:
         raise ValueError(f"{folder} holds a run with other settings: {', '.join(different)}. Name another folder")
 
 
-def _check_scores(folder: Path, config: RunConfig, scores: dict[str, Scores]) -> None:
+def _require_ended(folder: Path, wanted: Sequence[str]) -> tuple[RunConfig, dict[str, Any]]:
+    """The settings and the environment of a run that has ended, and has these files. Errors as of `open_run`."""
+    config, environment = read_config(folder), read_environment(folder)
+    missing = [name for name in wanted if not (folder / name).is_file()]
+    if environment["state"] == "running":
+        epochs = 0 if HISTORY in missing else len(read_history(folder))
+        raise ValueError(
+            f"the run {folder} has not ended, {epochs} of {config.epochs} epochs are done: wait for it, or, "
+            "if nothing is running it, start it again to go on"
+        )
+    if missing:
+        raise ValueError(f"the run {folder} lacks {', '.join(missing)}: put them back, or run it in another folder")
+    return config, environment
+
+
+def _load_scores(
+    folder: Path, config: RunConfig, names: Sequence[str], surrogates: Collection[str] = SURROGATES
+) -> dict[str, Scores]:
+    scores = {name: Scores.load(folder / name, surrogates) for name in names}
     for name, one in scores.items():
         if one.surrogate != config.surrogate:
             raise ValueError(
                 f"{folder / name} is of another run: its surrogate is {one.surrogate[:80]}, not {config.surrogate}"
             )
-    if scores[VALIDATION].class_names != scores[TEST].class_names:
+    if len({one.class_names for one in scores.values()}) > 1:
         raise ValueError(f"{folder / VALIDATION} and {TEST} must have the same classes")
+    return scores

@@ -8,10 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from l2d_core.comparison import estimators_of, measure
+from l2d_core.comparison import measure
 from l2d_core.config import RunConfig
 from l2d_core.progress import percent
-from l2d_core.run_table import BINS, STRATEGY
+from l2d_core.run_table import BINS, STRATEGY, estimators_in
 from l2d_core.runs import Run
 from l2d_core.sweep import flatten
 
@@ -30,7 +30,7 @@ class Outcome:
 def measures_of(run: Run) -> dict[str, float | int | None]:
     """What the table says of a run, over its test cases, as shares in 0..1: ECE an estimator, accuracy, coverage."""
     found: dict[str, float | int | None] = {"epochs_done": len(run.history), "test_cases": len(run.test)}
-    for _, estimator in estimators_of([run.config.surrogate]):
+    for estimator in estimators_in(run):
         measures = measure(run.test, estimator, bins=BINS, strategy=STRATEGY)
         found[f"ece_{estimator}"] = measures["ece"].value
         found |= {"system_accuracy": measures["system"].value, "coverage": measures["coverage"].value}

@@ -20,7 +20,7 @@ from l2d_core.optimizers import learning_rate_at
 from l2d_core.prediction import autocast, predict, to_device
 from l2d_core.seeds import torch_generator
 from l2d_core.surrogates import Surrogate
-from l2d_core.training_job import OnStep, TrainingJob, prepare
+from l2d_core.training_job import CaseNumbers, OnStep, TrainingJob, prepare
 
 __all__ = ["EpochReport", "TrainingDiverged", "predict", "train"]
 
@@ -43,6 +43,7 @@ def train(
     on_epoch: Callable[[EpochReport], bool | None] | None = None,
     on_step: OnStep | None = None,
     checkpoint: str | os.PathLike | None = None,
+    numbers: CaseNumbers | None = None,
 ) -> list[EpochReport]:
     """Train the model on splits.train; gives a report an epoch, and leaves the best model on the device.
 
@@ -55,13 +56,14 @@ def train(
     training stops; an epoch that on_step breaks off is not reported.
     checkpoint: a file, written after each epoch; where it exists training goes on after its last epoch, on the
     CPU to the same bits as if it had never been interrupted.
+    numbers: what a loss is told of each case beside its label, for one that has a `Surrogate.number`.
 
     ValueError where the arguments do not fit together, or the checkpoint is damaged or of another run;
     TrainingDiverged, a ValueError, where a number is not finite; OSError where a checkpoint cannot be written.
     """
     model, device = unwrap(model), torch.device(device)
     with _own_torch_state(device):
-        job = prepare(model, surrogate, splits, config, device, on_step)
+        job = prepare(model, surrogate, splits, config, device, on_step, numbers)
         history, best = _resume(job, checkpoint)
         try:
             while not has_ended(history, config):
@@ -184,7 +186,8 @@ def _step(job: TrainingJob, rows: Tensor, moves: Tensor, correct: Tensor, rate: 
     with autocast(job.device, config.precision):
         logits = job.forward(to_device(images, job.device, config.channels_last))
     weights = None if job.weights is None else job.weights.index_select(0, rows)
-    loss = _mean_loss(job, logits.float(), job.labels.index_select(0, rows), correct, weights)
+    told = None if job.numbers is None else job.numbers.index_select(0, rows)
+    loss = _mean_loss(job, logits.float(), job.labels.index_select(0, rows), correct, weights, told)
     job.optimizer.zero_grad(set_to_none=True)
     loss.backward()
     slopes = [parameter.grad for parameter in job.model.parameters() if parameter.grad is not None]
@@ -196,10 +199,16 @@ def _step(job: TrainingJob, rows: Tensor, moves: Tensor, correct: Tensor, rate: 
 
 
 def _mean_loss(
-    job: TrainingJob, logits: Tensor, labels: Tensor, correct: Tensor, weights: Tensor | None = None
+    job: TrainingJob,
+    logits: Tensor,
+    labels: Tensor,
+    correct: Tensor,
+    weights: Tensor | None,
+    numbers: Tensor | None,
 ) -> Tensor:
     """In nats; with the reference's settings in bits, as its authors took logarithms to the base 2."""
-    loss = job.surrogate.loss(logits, labels, correct, **job.config.surrogate_options)
+    told = {} if numbers is None else {"number": numbers}
+    loss = job.surrogate.loss(logits, labels, correct, **told, **job.config.surrogate_options)
     loss = loss.mean() if weights is None else (weights * loss).mean()
     return loss / math.log(2) if job.config.reference else loss
 
@@ -219,7 +228,7 @@ def _validate(job: TrainingJob, epoch: int) -> tuple[float, dict[str, float | No
     if not logits.isfinite().all():
         raise TrainingDiverged(f"validation logits are not finite after epoch {epoch}. {_advice(config)}")
     answers = _answers(job, data, "validation answers", epoch) if config.reference else data.answers
-    loss = _mean_loss(job, logits, data.labels, answers == data.labels[:, None])
+    loss = _mean_loss(job, logits, data.labels, answers == data.labels[:, None], None, job.validation_numbers)
     return float(loss), validation_metrics(logits, data, answers, job.surrogate.name)
 
 

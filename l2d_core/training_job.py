@@ -22,11 +22,20 @@ OnStep = Callable[[int, int], bool | None]
 
 
 @dataclass(frozen=True)
+class CaseNumbers:
+    """A number a case that a loss is told beside its label, of training and of validation cases: float32, (N,) each."""
+
+    train: Tensor
+    validation: Tensor
+
+
+@dataclass(frozen=True)
 class TrainingJob:
     """A model with all that its epochs need; inputs and labels are those of the training split, on the device.
 
     forward: the model, compiled where the config says so. confusion: the matrix of an expert that answers anew,
     else None. weights: what the loss of each training case is multiplied by, on the device, or None for 1.
+    numbers: what the loss is told of each training case, on the device, or None; validation_numbers: on the CPU.
     sizes: of the batches of an epoch. settings: those a checkpoint is good for. on_step: as in `train`.
     """
 
@@ -41,6 +50,8 @@ class TrainingJob:
     inputs: Tensor
     labels: Tensor
     weights: Tensor | None
+    numbers: Tensor | None
+    validation_numbers: Tensor | None
     sizes: list[int]
     settings: dict[str, Any]
     on_step: OnStep | None
@@ -58,11 +69,13 @@ def prepare(
     config: RunConfig,
     device: torch.device,
     on_step: OnStep | None = None,
+    numbers: CaseNumbers | None = None,
 ) -> TrainingJob:
     """Check that all of it fits together, and move it to the device. ValueError names what does not fit."""
     train = splits.train
     _check_surrogate(surrogate, config)
     _check_splits(splits, config)
+    _check_numbers(surrogate, splits, numbers)
     _check_outputs(model, train, device)
     if config.channels_last and train.inputs.ndim == 4:
         model.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
@@ -80,19 +93,23 @@ def prepare(
         inputs=inputs,
         labels=train.labels.to(device),
         weights=None if config.class_weights == "none" else case_weights(config.class_weights, train.labels).to(device),
+        numbers=None if numbers is None else numbers.train.to(device),
+        validation_numbers=None if numbers is None else numbers.validation,
         sizes=sizes,
-        settings=_run_settings(config, splits),
+        settings=_run_settings(config, splits, numbers),
         on_step=on_step,
     )
 
 
-def _run_settings(config: RunConfig, splits: Splits) -> dict[str, Any]:
+def _run_settings(config: RunConfig, splits: Splits, numbers: CaseNumbers | None) -> dict[str, Any]:
     """What decides a run, as plain values: the config, and a digest of who the cases are and what is said of them."""
     digest = hashlib.sha256()
     for data in (splits.train, splits.validation):
         digest.update(repr((tuple(data.inputs.shape), data.class_names, data.expert_names)).encode())
         digest.update("\n".join(map(str, data.ids)).encode())
         digest.update(data.labels.numpy().tobytes() + data.answers.numpy().tobytes())
+    if numbers is not None:
+        digest.update(numbers.train.numpy().tobytes() + numbers.validation.numpy().tobytes())
     settings = asdict(config)
     for name, default in _ADDED_LATER.items():
         if settings[name] == default:
@@ -136,6 +153,19 @@ def _check_splits(splits: Splits, config: RunConfig) -> None:
         raise ValueError(f"augment must be 'none' for inputs that are no images (C, H, W), got shape {shape}")
     if config.redraws and len(train.expert_names) != 1:
         raise ValueError(f"redraw_answers and reference are for 1 expert, got {len(train.expert_names)}")
+
+
+def _check_numbers(surrogate: Surrogate, splits: Splits, numbers: CaseNumbers | None) -> None:
+    if (numbers is not None) != bool(surrogate.number):
+        wanted = surrogate.number or "none"
+        raise ValueError(f"numbers must be what {surrogate.name!r} is told of each case: {wanted}")
+    for part in ("train", "validation") if numbers is not None else ():
+        own, data = getattr(numbers, part), getattr(splits, part)
+        if own.shape != (len(data),) or own.dtype != torch.float32 or not own.isfinite().all():
+            raise ValueError(
+                f"numbers.{part} must be finite float32, one for each of the {len(data)} cases, "
+                f"got {own.dtype} of shape {tuple(own.shape)}"
+            )
 
 
 def _check_outputs(model: nn.Module, data: DeferralData, device: torch.device) -> None:

@@ -33,4 +33,4 @@ if comparison is not None:
         st.caption(f":material/info: {plain(text)}")
     if comparison.is_medical:
         st.warning(DIAGNOSIS_NOTE, icon=":material/medical_information:")
-    compare_results.draw(comparison)
+    compare_results.draw(comparison, chosen)

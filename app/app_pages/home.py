@@ -5,25 +5,25 @@ import streamlit as st
 from components import diagram
 
 LAB = "app_pages/live_lab.py"
-# Where to start: a short name, what to see, the link's words, and the lab's settings that differ from its first ones.
+# Where to start: a short name, what to see, the link's words, and the settings, as the lab's links have them.
 STARTS = (
     (
         "skin lesions",
         "Skin lesions, and a dermatologist who knows moles",
         "Real images of HAM10000. Watch how many softmax odds lie above 100 %, then move the slider for melanoma.",
-        {},
+        {"data": "ham10000"},
     ),
     (
         "photographs",
         "Small photographs, and an expert for half of the classes",
         "CIFAR-10, the paper's first expert: right in 75 % of the first five classes, in 20 % of the others.",
-        {"data": "CIFAR-10: small photographs"},
+        {"data": "cifar10"},
     ),
     (
         "the plane",
         "Points in the plane, where the truth is known",
         "See each estimate beside the true probability, and what each system defers beside the Bayes rule.",
-        {"data": "Gaussians in the plane (truth known)"},
+        {"data": "gaussians"},
     ),
 )
 # The pages beside the lab: what one does there, what it is, the page, its icon, and the link's words.
@@ -85,7 +85,7 @@ with text:
 with picture:
     diagram.draw()
 
-st.subheader("Make an expert, and see what is believed of it", anchor=False)
+st.header("Make an expert, and see what is believed of it", anchor=False)
 with st.container(key="charts-starts"):
     for (name, title, text, settings), column in zip(STARTS, st.columns(len(STARTS)), strict=True):
         with column, st.container(border=True, height="stretch"):
@@ -93,7 +93,7 @@ with st.container(key="charts-starts"):
             st.markdown(text)
             st.page_link(LAB, label=f"Open {name} in the live lab", icon=":material/science:", query_params=settings)
 
-st.subheader("Or learn step by step, and work with whole networks", anchor=False)
+st.header("Or learn step by step, and work with whole networks", anchor=False)
 with st.container(key="charts-pages"):
     for start in range(0, len(PAGES), 3):
         for (title, text, page, icon, label), column in zip(PAGES[start : start + 3], st.columns(3), strict=False):

@@ -30,7 +30,7 @@ now = st.segmented_control(
     "Step", NUMBERS, key="step", required=True, bind="query-params", label_visibility="collapsed"
 )
 title, draw = STEPS[int(now) - 1]
-st.subheader(f"{now}. {title}", anchor=False)
+st.header(f"{now}. {title}", anchor=False)
 sheet, answer = None, None
 try:
     with learn_frame.noting("now") as sheet:

@@ -32,7 +32,7 @@ def live() -> None:
         st.rerun()
     job_cards.draw(board, job_session.watched(board))
     if views:
-        st.subheader("All trainings here", anchor=False)
+        st.header("All trainings here", anchor=False)
         job_list.draw(views)
 
 

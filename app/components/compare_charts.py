@@ -46,7 +46,8 @@ def risk(table: pd.DataFrame, marks: pd.DataFrame, look: Look, bounded: bool) ->
 def curves(lines: Columns, points: Columns, rules: Columns, looks: Sequence[Look], axes: tuple[str, str]) -> Spec:
     """Curves of systems, x in 0..1, with the point at which each works.
 
-    lines: system, kind ("own", "optimal" or "random"), x, y; points: system, x, y; rules: y, text. axes: titles.
+    lines: system, kind ("own", "optimal" or "random"), x, y; points: system, x, y; rules: y, text, color, and whether
+    the text is above the line. axes: titles.
     """
     return with_data(_curves_spec(tuple(looks), axes), lines=lines, points=points, rules=rules)
 
@@ -116,10 +117,8 @@ def _curves_spec(looks: tuple[Look, ...], axes: tuple[str, str]) -> Spec:
     own = lines.transform_filter("datum.kind == 'own'").encode(x=x, y=y, color=color, tooltip=tooltip)
     chosen = alt.selection_interval(name=RANGE, encodings=["x"])
     layers = [
-        rules.mark_rule(color=GREY, strokeDash=[1, 3], strokeWidth=1.5).encode(y=y),
-        rules.mark_text(color=GREY, align="right", baseline="bottom", dx=-4, fontSize=11).encode(
-            x=alt.XDatum(1), y=y, text="text:N"
-        ),
+        rules.mark_rule(strokeDash=[1, 3], strokeWidth=1.5).encode(y=y, stroke=alt.Stroke("color:N", scale=None)),
+        *(_rule_texts(rules, y, side) for side in ("top", "bottom")),
         faint.mark_line(strokeWidth=1, opacity=0.45).encode(tooltip=tooltip),
         own.mark_line(strokeWidth=2).encode(strokeDash=dash).add_params(chosen),
         points.mark_point(filled=True, size=150, opacity=1, stroke="white", strokeWidth=1.2).encode(
@@ -128,6 +127,13 @@ def _curves_spec(looks: tuple[Look, ...], axes: tuple[str, str]) -> Spec:
     ]
     spec = charts.finish(alt.layer(*layers).properties(height=320))
     return _params_inside(spec)
+
+
+def _rule_texts(rules: alt.Chart, y: alt.Y, baseline: str) -> alt.Chart:
+    """What lines are called, at their right end: above the line, on the "bottom" of the text, or below."""
+    mark = {"color": GREY, "align": "right", "baseline": baseline, "dx": -4, "fontSize": 11, "limit": 420}
+    shown = rules.transform_filter("datum.above" if baseline == "bottom" else "!datum.above")
+    return shown.mark_text(**mark).encode(x=alt.XDatum(1), y=y, text="text:N")
 
 
 def _params_inside(spec: Spec) -> Spec:

@@ -1,15 +1,17 @@
 """How systems are looked at, and at which price and budget they ask."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
 
 from compare_board import Comparison, View
+from components import compare_session
 from l2d_core.recalibration import RECALIBRATIONS
 
 STRATEGIES = {"equal_width": "Equal width", "equal_mass": "Equal mass"}
 ESTIMATES = {"odds": "Odds", "proxy": "Proxy"}
+_BASE = "compare_base"
 
 
 def settings_keys() -> dict[str, Callable[[Any], str] | None]:
@@ -21,6 +23,7 @@ def settings_keys() -> dict[str, Callable[[Any], str] | None]:
         "compare_bin_kind": STRATEGIES.__getitem__,
         "recalibration": RECALIBRATIONS.__getitem__,
         "estimate": ESTIMATES.__getitem__,
+        compare_session.BASE: None,
     }
 
 
@@ -79,6 +82,20 @@ def draw_view(comparison: Comparison) -> View:
                 "probability of deferring. As it is, it decides in the same way either way.",
             )
     return View(bins, strategy, recalibration, estimate)
+
+
+def draw_base(chosen: Sequence[str], names: Sequence[str]) -> None:
+    """Which system the others are set against. chosen, names: the keys and the names of all that are compared."""
+    st.session_state[_BASE] = compare_session.base(chosen)
+    st.selectbox(
+        "Set the others against",
+        chosen,
+        format_func=dict(zip(chosen, names, strict=True)).get,
+        key=_BASE,
+        on_change=lambda: compare_session.set_base(st.session_state[_BASE], chosen),
+        width=320,
+        help="The differences below are those of each other system from this one.",
+    )
 
 
 def _choice(label: str, options: dict[str, str], key: str, text: str) -> str:

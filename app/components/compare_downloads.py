@@ -12,7 +12,7 @@ from l2d_core import side_by_side
 
 def draw(scene: Scene, rows: np.ndarray, place: int) -> None:
     """The buttons; what they give is made when one is pressed. rows, place: the chosen cases and their system."""
-    st.subheader("Take it away", anchor=False)
+    st.header("Take it away", anchor=False)
     with st.container(horizontal=True):
         _button(
             "Report (HTML)",

@@ -13,7 +13,6 @@ from components.looks import Look
 from components.numbers import percent
 from l2d_core.evaluation import Share
 from l2d_core.paired_difference import Difference
-from l2d_core.recalibration import Recalibration
 
 Numbers = Mapping[str, Share]
 
@@ -99,15 +98,10 @@ def _points(value: float) -> str:
     return f"{round(100 * value, 1) + 0.0:.1f}"  # never -0.0
 
 
-def correction_words(looks: Sequence[Look], corrections: Sequence[Recalibration], wanted: str) -> str:
-    """What was fitted for each system, or that it could not be, as HTML."""
-    parts = []
-    for look, correction in zip(looks, corrections, strict=True):
-        if correction.method == wanted:
-            parts.append(f"{compare_looks.name_of(look)}: {escape(correction.describe())}")
-        else:
-            parts.append(f"{compare_looks.name_of(look)}: as it is, since it has no validation scores to fit on")
-    return " &nbsp; ".join(parts)
+def correction_words(looks: Sequence[Look], corrections: Sequence[str]) -> str:
+    """What was fitted for each system, or why it stays as it is, as HTML. corrections: of a `Scene`."""
+    pairs = zip(looks, corrections, strict=True)
+    return " &nbsp; ".join(f"{compare_looks.name_of(look)}: {escape(correction)}" for look, correction in pairs)
 
 
 def confusion_table(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -126,11 +120,14 @@ def confusion_table(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return pd.DataFrame(cells, index=rows)
 
 
-def class_table(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Numbers by class, side by side: class, n, and of each system its accuracy and what share it asks, in percent."""
-    first = next(iter(tables.values()))
-    columns: dict[str, object] = {"class": first["class"], "n": first["n"]}
-    columns["expert alone"] = _percents(first["expert_alone"])
+def class_table(tables: Mapping[str, pd.DataFrame], experts: Mapping[str, Sequence[int]]) -> pd.DataFrame:
+    """Numbers by class, side by side, in percent: of each expert alone, of each system, and what share it asks.
+
+    tables: of `side_by_side.classes`, by system; experts: of a `Scene`.
+    """
+    parts = list(tables.values())
+    columns: dict[str, object] = {"class": parts[0]["class"], "n": parts[0]["n"]}
+    columns |= {name: _percents(parts[group[0]]["expert_alone"]) for name, group in experts.items()}
     for name, part in tables.items():
         columns[f"{name}: system"] = _percents(part["system"])
         columns[f"{name}: machine"] = _percents(part["machine_alone"])

@@ -32,11 +32,11 @@ def page(scene: Scene) -> str:
         _section("Settings that differ", _table(settings_table(scene))),
         _details("All settings", _table(settings_table(scene, differing=False))),
         _section("Key numbers", _table(_numbers_table(scene))),
-        _section("Differences", _list(scene.differences)) if scene.differences else "",
+        _section(f"Differences from {scene.names[scene.base]}", _list(scene.differences)) if scene.differences else "",
         *(_figures(title, pictures, start) for title, start in _SECTIONS.items()),
     ]
     if scene.comparison.has_labels:
-        parts.append(_section("Classes, in percent", _table(compare_numbers.class_table(scene.classes))))
+        parts.append(_section("Classes, in percent", _table(compare_numbers.class_table(scene.classes, scene.experts))))
         parts.append(_section("Who is right with whom", _table(compare_numbers.confusion_table(scene.confusion), True)))
     return document.page("Systems side by side", parts)
 
@@ -110,8 +110,8 @@ def _view_table(scene: Scene) -> pd.DataFrame:
         "bins": f"{scene.view.bins}, {STRATEGIES[scene.view.strategy].lower()}",
         "recalibration": RECALIBRATIONS[scene.view.recalibration],
     }
-    for name, seen in zip(scene.names, scene.seen, strict=True):
-        rows[f"{name} shows"] = f"{seen.estimator}, {seen.recalibration.describe()}"
+    for name, seen, correction in zip(scene.names, scene.seen, scene.corrections, strict=True):
+        rows[f"{name} shows"] = f"{seen.estimator}, {correction}"
     return pd.DataFrame({"": list(rows.values())}, index=list(rows))
 
 

@@ -1,6 +1,6 @@
 """Systems side by side: key numbers, differences, reliability, risk, curves, classes, and the cases behind them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -17,6 +17,7 @@ from components import (
     compare_looks,
     compare_numbers,
     compare_selection,
+    compare_session,
     compare_words,
     section,
 )
@@ -31,17 +32,17 @@ NO_LABELS = (
 
 
 @st.fragment
-def draw(comparison: Comparison) -> None:
-    """All of it; what is moved here reruns nothing else."""
+def draw(comparison: Comparison, chosen: Sequence[str]) -> None:
+    """All of it; what is moved here reruns nothing else. chosen: the keys of the systems."""
     cost, budget = compare_controls.draw_point()
     view = compare_controls.draw_view(comparison)
     try:
-        _draw(Scene(comparison, view, cost, budget))
-    except ValueError as problem:  # such as a recalibration on validation cases that no expert has answered
+        _draw(Scene(comparison, view, cost, budget, chosen.index(compare_session.base(chosen))), chosen)
+    except ValueError as problem:
         st.error(plain(str(problem)), icon=":material/error:")
 
 
-def _draw(scene: Scene) -> None:
+def _draw(scene: Scene, chosen: Sequence[str]) -> None:
     comparison = scene.comparison
     scene, rows = _with_marks(scene)
     below_cards = _draw_numbers(scene)
@@ -56,7 +57,7 @@ def _draw(scene: Scene) -> None:
     compare_selection.draw(comparison, scene.names, scene.seen[place], scene.deferred[place], rows)
     compare_downloads.draw(scene, rows, place)
     with below_cards:
-        _draw_differences(scene)  # last: the intervals take as long as all charts together
+        _draw_differences(scene, chosen)  # last: the intervals take as long as all charts together
 
 
 def _with_marks(scene: Scene) -> tuple[Scene, np.ndarray]:
@@ -69,18 +70,17 @@ def _with_marks(scene: Scene) -> tuple[Scene, np.ndarray]:
 def _draw_numbers(scene: Scene) -> DeltaGenerator:
     """Draw the cards; gives the place below them."""
     compare_numbers.draw_cards(scene.looks, scene.numbers, scene.before)
-    wanted = scene.view.recalibration
-    if wanted != "none":
-        corrections = [one.recalibration for one in scene.seen]
-        st.html(f"<small>{compare_numbers.correction_words(scene.looks, corrections, wanted)}</small>")
+    if scene.view.recalibration != "none":
+        st.html(f"<small>{compare_numbers.correction_words(scene.looks, scene.corrections)}</small>")
     return st.container()
 
 
-def _draw_differences(scene: Scene) -> None:
+def _draw_differences(scene: Scene, chosen: Sequence[str]) -> None:
     if len(scene.seen) < 2:
         st.caption("Choose a second system above to see two side by side, and how they differ.")
-    else:
-        st.markdown("\n".join(f"- {plain(line)}" for line in scene.differences))
+        return
+    compare_controls.draw_base(chosen, scene.names)
+    st.markdown("\n".join(f"- {plain(line)}" for line in scene.differences))
 
 
 def _draw_reliability(scene: Scene) -> None:
@@ -167,12 +167,13 @@ def _draw_curves(scene: Scene) -> None:
 
 
 def _draw_classes(scene: Scene) -> None:
-    st.subheader("Which classes, and who is right with whom?", anchor=False)
+    st.header("Which classes, and who is right with whom?", anchor=False)
     st.caption(
         "By true class, in percent of its n test cases. Who is right with whom: how many cases, and how many of them "
         "go to the expert at this price and budget."
+        f"{'' if len(scene.experts) == 1 else ' The systems ask different experts: each has a column of its own.'}"
     )
-    table = compare_numbers.class_table(scene.classes)
+    table = compare_numbers.class_table(scene.classes, scene.experts)
     if len(table) > MANY_CLASSES:
         st.dataframe(table, hide_index=True, alt="Accuracy by class")
     else:  # without the code of the large tables, which takes longer to load than all else

@@ -11,7 +11,7 @@ from compare_board import Comparison, View
 from compare_cases import Filter
 from components import charts, compare_charts, compare_looks, compare_numbers
 from components.compare_numbers import Numbers
-from components.looks import Look
+from components.looks import GREY, Look
 from l2d_core import side_by_side
 from l2d_core.paired_difference import accuracy_difference
 from l2d_core.side_by_side import Seen
@@ -24,12 +24,17 @@ NO_MARKS = pd.DataFrame({"id": pd.Series(dtype=str), "probability": [], "expert_
 
 @dataclass(frozen=True)
 class Scene:
-    """All that one drawing needs. chosen: which cases are looked at; marked: rows of those marked in the charts."""
+    """All that one drawing needs.
+
+    base: the place of the system that the others are set against; chosen: which cases are looked at; marked: rows of
+    those marked in the charts.
+    """
 
     comparison: Comparison
     view: View
     cost: float
     budget: float
+    base: int = 0
     chosen: Filter = field(default_factory=Filter)
     marked: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
@@ -65,17 +70,45 @@ class Scene:
         return [one if new else None for one, new in zip(old.numbers, is_new, strict=True)]
 
     @cached_property
+    def corrections(self) -> list[str]:
+        """How each system is recalibrated, or why it stays as it is, in plain text."""
+        if self.view.recalibration == "none":
+            return [one.recalibration.describe() for one in self.seen]
+        problems = [self.comparison.why_not_recalibrated(place) for place in range(len(self.seen))]
+        return [
+            f"as it is, since {problem}" if problem else one.recalibration.describe()
+            for one, problem in zip(self.seen, problems, strict=True)
+        ]
+
+    @cached_property
+    def experts(self) -> dict[str, list[int]]:
+        """The experts that differ, by what to call each alone: the places of the systems that ask it.
+
+        Two are the same where they are right in the same cases.
+        """
+        groups: list[list[int]] = []
+        for place, one in enumerate(self.seen):
+            right = one.expert_right
+            known = [group for group in groups if np.array_equal(self.seen[group[0]].expert_right, right)]
+            known[0].append(place) if known else groups.append([place])
+        if len(groups) == 1:
+            return {"expert alone": groups[0]}
+        return {f"expert alone ({', '.join(self.names[k] for k in group)})": group for group in groups}
+
+    @cached_property
     def differences(self) -> list[str]:
-        """Each other system against the first, in plain text."""
-        return [line for place in range(1, len(self.seen)) for line in self._differences_of(place)]
+        """Each other system against the base, in plain text."""
+        others = [place for place in range(len(self.seen)) if place != self.base]
+        return [line for place in others for line in self._differences_of(place)]
 
     def _differences_of(self, place: int) -> list[str]:
-        names = self.names[0], self.names[place]
+        names = self.names[self.base], self.names[place]
         lines = []
         if self.comparison.has_labels:
-            sides = (self.seen[0], self.seen[place], self.deferred[0], self.deferred[place])
-            lines.append(compare_numbers.accuracy_words(*names, accuracy_difference(*sides)))
-        found = self.comparison.calibration_difference(0, place, self.view)
+            first, first_deferred = self.seen[self.base], self.deferred[self.base]
+            found = accuracy_difference(first, self.seen[place], first_deferred, self.deferred[place])
+            lines.append(compare_numbers.accuracy_words(*names, found))
+        found = self.comparison.calibration_difference(self.base, place, self.view)
         return [*lines, compare_numbers.calibration_words(*names, found)]
 
     @cached_property
@@ -131,8 +164,16 @@ class Scene:
             for name, part in self.coverage.items()
             for kind, column in CURVES.items()
         ]
-        expert = [(one["expert_alone"].value, "expert alone") for one in self.numbers[:1]]
-        return self._curves(lines, "coverage", "system", expert, COVERAGE_AXES)
+        return self._curves(lines, "coverage", "system", self._expert_rules(), COVERAGE_AXES)
+
+    def _expert_rules(self) -> list[tuple]:
+        """The accuracy of each expert alone, what to call it, its colour, and whether that stands above its line."""
+        found = [(self.numbers[group[0]]["expert_alone"].value, text, group) for text, group in self.experts.items()]
+        highest = max(value for value, *_ in found)
+        return [
+            (value, text, self.looks[group[0]].color if len(group) == 1 < len(self.seen) else GREY, value == highest)
+            for value, text, group in found
+        ]
 
     def budget_chart(self) -> charts.Spec:
         lines = [
@@ -152,6 +193,6 @@ class Scene:
         tables = (
             charts.stacked(lines),
             charts.columns_of(("system", "x", "y"), points),
-            charts.columns_of(("y", "text"), rules),
+            charts.columns_of(("y", "text", "color", "above"), rules),
         )
         return compare_charts.curves(*tables, self.looks, axes)

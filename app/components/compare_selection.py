@@ -100,7 +100,7 @@ def _table_key(chosen: Filter) -> str:
 
 def draw(comparison: Comparison, names: Sequence[str], seen: Seen, deferred: np.ndarray, rows: np.ndarray) -> None:
     """Controls, table and pictures. seen, deferred: of the chosen system; rows: its chosen cases."""
-    st.subheader("Which cases are these?", anchor=False)
+    st.header("Which cases are these?", anchor=False)
     st.caption(
         "Click a bin of a reliability diagram, mark a part of the coverage curve, or choose here. Rows selected in the "
         "table are marked in the charts of every system."

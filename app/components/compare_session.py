@@ -9,7 +9,8 @@ from compare_runs import FIRST, MAX_SYSTEMS, RunKey
 from compare_uploads import Shelf
 
 PARAMETER = "run"
-_CHOSEN, _SHELF, _NOTES = "compare_chosen", "compare_shelf", "compare_notes"
+BASE = "base"  # in the address, and in the session, for links
+_CHOSEN, _SHELF, _NOTES, _BASE = "compare_chosen", "compare_shelf", "compare_notes", "compare_base_key"
 
 
 def chosen(runs: pd.DataFrame) -> list[str]:
@@ -31,6 +32,8 @@ def chosen(runs: pd.DataFrame) -> list[str]:
     kept = [key for key in keys if key in usable]
     if len(kept) > MAX_SYSTEMS:
         note(f"At most {MAX_SYSTEMS} systems are compared: the first {MAX_SYSTEMS} of the address were taken.")
+    if BASE in st.query_params and st.query_params[BASE] not in kept[:MAX_SYSTEMS]:
+        note("The others are set against the first system, since the one that the address names is not compared.")
     choose(kept[:MAX_SYSTEMS])
     return kept[:MAX_SYSTEMS]
 
@@ -65,7 +68,27 @@ def add(keys: Sequence[str], current: Sequence[str]) -> None:
 
 def remove(key: str, current: Sequence[str]) -> None:
     """Compare one less."""
+    if st.query_params.get(BASE) == key:
+        del st.query_params[BASE]
     choose([one for one in current if one != key])
+
+
+def base(current: Sequence[str]) -> str:
+    """The system that the others are set against: from the address, else the session, else the first of `current`."""
+    wanted = st.query_params.get(BASE, st.session_state.get(_BASE))
+    key = str(wanted) if wanted in current else current[0]
+    set_base(key, current)
+    return key
+
+
+def set_base(key: str, current: Sequence[str]) -> None:
+    """Set the others against this one from now on; only a run is in the address, and only where it is not the first."""
+    wanted = key if RunKey.read(key) and key != current[0] else None
+    st.session_state[_BASE], st.session_state[BASE] = key, wanted
+    if wanted is None:
+        st.query_params.pop(BASE, None)
+    elif st.query_params.get(BASE) != wanted:
+        st.query_params[BASE] = wanted
 
 
 def shelf() -> Shelf:

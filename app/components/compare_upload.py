@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import DeletedFile
 
 import compare_files
 import lesion_folders
@@ -64,7 +65,9 @@ def _draw_field(shelf: Shelf, chosen: Sequence[str]) -> None:
 
 def _take_uploads(shelf: Shelf, key: str, chosen: Sequence[str]) -> None:
     """Read what came, and let go of its bytes; the next upload field is a new one, and empty."""
-    files = st.session_state[key]
+    files = [file for file in st.session_state[key] if not isinstance(file, DeletedFile)]
+    if not files:  # a browser that is slow to see the new field tells a second time of what was taken
+        return
     with st.spinner("Reading ..."):
         _take(shelf, [(file.getvalue(), file.name) for file in files], chosen)
     lesion_memory.forget_uploads(file.file_id for file in files)
@@ -162,6 +165,8 @@ def _set_role(shelf: Shelf, key: str, chosen: Sequence[str]) -> None:
 
 
 def _forget(shelf: Shelf, key: str, chosen: Sequence[str]) -> None:
+    if key in chosen:
+        compare_session.note(f"{shelf.ready[key].name} was forgotten: the page goes on without it.")
     shelf.remove(key)
     compare_session.remove(key, chosen)
     lesion_memory.give_back()

@@ -44,7 +44,7 @@ def coverage(scene: Scene) -> str:
     """Where each system works on the curve."""
     parts = [
         f"{name}: accuracy {percent(one['system'].value)} at coverage {percent(one['coverage'].value)}, machine alone "
-        f"{percent(one['machine_alone'].value)}"
+        f"{percent(one['machine_alone'].value)}, expert alone {percent(one['expert_alone'].value)}"
         for name, one in zip(scene.names, scene.numbers, strict=True)
     ]
     return f"System accuracy against coverage, n = {scene.numbers[0]['system'].n:,}. {'; '.join(parts)}."

@@ -4,6 +4,11 @@ import streamlit as st
 
 WORDS = (
     (
+        "Network, training",
+        "A program with many numbers in it, and how these are set: so that its answers fit examples that have answers.",
+        "",
+    ),
+    (
         "Expert, answers",
         "Who can be asked: here a simulated one, set by how often it is right in each class, or people.",
         "",
@@ -20,7 +25,7 @@ WORDS = (
         "What the estimators estimate: that the expert names the true class of this case.",
         r"P = P(m = y \mid x)",
     ),
-    ("Risk", "That the expert errs.", "1 - P"),
+    ("Risk", "The chance that the expert errs.", "1 - P"),
     ("Softmax", "Shares of all scores, that sum to 1.", r"p_k = e^{g_k} / \textstyle\sum_i e^{g_i}"),
     ("Odds", "Softmax's estimate; right in a perfectly trained network, without an upper end.", r"p_d / (1 - p_d)"),
     (
@@ -36,6 +41,11 @@ WORDS = (
         r"\textstyle\sum_b \frac{n_b}{N} \left| \overline{\text{right}}_b - \overline{p}_b \right|",
     ),
     (
+        "n, 95 % interval",
+        "On how many cases a number rests; an interval that in 19 of 20 such samples holds the true number.",
+        "",
+    ),
+    (
         "Brier score",
         "The mean squared distance from what came true; miscalibration less discrimination, plus what nobody can know.",
         r"\frac1N \textstyle\sum_i (p_i - y_i)^2",
@@ -46,5 +56,10 @@ WORDS = (
 def draw() -> None:
     """All words, folded away."""
     with st.expander("Glossary, with the formulas", icon=":material/menu_book:"):
-        for word, meaning, formula in WORDS:
-            st.markdown(f"**{word}.** {meaning}" + (f" ${formula}$" if formula else ""))
+        draw_words()
+
+
+def draw_words() -> None:
+    """All words, a line each."""
+    for word, meaning, formula in WORDS:
+        st.markdown(f"**{word}.** {meaning}" + (f" ${formula}$" if formula else ""))

@@ -65,7 +65,7 @@ def _draw(result: LabResult) -> None:
     _draw_coverage(result.curves, seen.summary)
     if result.plane is not None:
         plane.draw(result)
-    st.subheader("All numbers", anchor=False)
+    st.header("All numbers", anchor=False)
     summary.draw_table(seen.summary)
 
 

@@ -18,6 +18,11 @@ from lab_settings import LabSettings, View
 PHOTOS = "cifar10"
 VEHICLES = ("airplane", "automobile", "ship", "truck")
 SEEDS = 4
+HOW_TO_READ = (
+    "A mark a bin: to the right, what was said; up, how often it came true. On the diagonal the two agree. Upright "
+    "line: 95 % interval. Grey: where the mark of a calibrated estimate falls at least 95 % of the time. Below: how "
+    "many cases."
+)
 FORECASTER = Look("A forecaster", GREY, "circle", (1, 0))
 
 
@@ -26,9 +31,10 @@ def why_ask() -> Answer:
     seen = learn_numbers.shipped(learn_numbers.PHOTOS)
     own = learn_numbers.own_choice(seen)
     text, place = step(
-        f"A network sorts {len(seen):,} small photographs into ten classes. An expert knows some of the classes well. "
-        "**Learning to defer** trains the network to say, case by case, whether it should answer or ask. "
-        "Move the slider: the cases in which asking gains most are handed over first."
+        f"A **network**, a program that has learned from examples, sorts {len(seen):,} small photographs into ten "
+        "classes. An expert, here a simulated one, knows some of the classes well. **Learning to defer** trains the "
+        "network to say, case by case, whether it should answer or ask. Move the slider: the cases in which asking "
+        "gains most are handed over first."
     )
     with text:
         asked = slide_share("Handed to the expert", "asked", 0, 100, 0)
@@ -37,7 +43,7 @@ def why_ask() -> Answer:
         st.markdown(
             f"- the machine alone is right in **{percent(team.machine.value)}**\n"
             f"- the expert alone in **{percent(team.expert.value)}**\n"
-            f"- both together, now, in **{percent(team.system.value)}** of n = {team.system.n:,}"
+            f"- both together, now, in **{percent(team.system.value)}** of n = {team.system.n:,} photographs"
         )
     curve = learn_numbers.team_curve(seen)
     with place:
@@ -49,6 +55,7 @@ def why_ask() -> Answer:
             f"With {percent(asked, 0)} handed over, both together are right in {percent(team.system.value)}; the "
             f"machine alone in {percent(team.machine.value)}, the expert alone in {percent(team.expert.value)}.",
         )
+        explain("Curve: both together. Dot: where your slider stands. Dashed: each alone.")
     best = curve.loc[curve["accuracy"].idxmax()]
     return Answer(
         "The expert alone is far worse than the machine. How can asking help at all?",
@@ -64,12 +71,13 @@ def which_expert() -> Answer:
     classes = LAB_DATASETS[PHOTOS].class_names
     text, place = step(
         "What is worth asking depends on **this** expert. Make one who is good at vehicles, or at animals, or at "
-        "nothing. A new network is trained each time you let go of a slider: only its last layer, on features of the "
-        "photographs, which takes a fraction of a second."
+        "nothing. Each time you let go of a slider, a network is trained with the new expert: only its last part, "
+        "which decides, and so it takes a fraction of a second. It decides case by case, and keeps the photographs of "
+        "which it is sure itself."
     )
     with text:
-        vehicles = slide_share("Knows vehicles in", "vehicles", 0, 100, 95, 5)
-        animals = slide_share("Knows animals in", "animals", 0, 100, 20, 5)
+        vehicles = slide_share("The expert is right about vehicles in", "vehicles", 0, 100, 95, 5)
+        animals = slide_share("The expert is right about animals in", "animals", 0, 100, 20, 5)
     accuracy = tuple(vehicles if name in VEHICLES else animals for name in classes)
     scores = fit(accuracy).scores["one_vs_all"]
     table = learn_numbers.share_handed_over(scores, classes).assign(
@@ -82,7 +90,10 @@ def which_expert() -> Answer:
             "Share handed over in each class, and where the machine alone is right",
             "; ".join(f"{row['class']}: {percent(row['share'], 0)} handed over" for row in table.to_dict("records")),
         )
-        explain("Bars: share of the class handed over. Triangles: share that the machine alone gets right.")
+        explain(
+            "Bars: share of the class handed over. Triangles: share that the machine alone gets right (the machine is "
+            "the network)."
+        )
     hardest, easiest = table.loc[table["machine"].idxmin()], table.loc[table["machine"].idxmax()]
     means = {
         name: float(np.average(part["share"], weights=part["n"]))
@@ -101,9 +112,10 @@ def which_expert() -> Answer:
 def what_seventy_percent_means() -> Answer:
     """Calibration, and how much of an error is noise alone."""
     text, place = step(
-        "To decide by chances, the chances must be true: of the cases where it says 70 %, 70 % should come true. Then "
-        "it is **calibrated**. Sort cases into **bins** by what was said, and compare with what came true: the mean "
-        "gap is the **ECE**. Here is a made-up forecaster of when an expert is right, so that you can set how honest "
+        "To decide whether to ask, the network says **P**, the chance that the expert is right. It must be true: "
+        "of the cases where it says 70 %, the expert should be right in 70 %. Then it is **calibrated**. Sort cases "
+        "into **bins** by what was said, and compare with what came true: the mean gap is the **ECE** (expected "
+        "calibration error). Here is a made-up forecaster of when an expert is right, so that you can set how honest "
         "it is."
     )
     with text:
@@ -146,6 +158,7 @@ def what_seventy_percent_means() -> Answer:
             f"ECE **{percent(error)}**; chance alone would give {percent(by_chance)} on average (n = {num_cases:,}, "
             f"{bins} bins)."
         )
+        explain(HOW_TO_READ)
     few, many = (learn_numbers.forecast(n, 1.0, int(seed)) for n in (200, 10_000))
     return Answer(
         "Set the boldness to 1, n to 200 and the bins to 30. The ECE is not 0. Is the forecaster lying?",

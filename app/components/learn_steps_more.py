@@ -7,13 +7,15 @@ import streamlit as st
 import learn_numbers
 from components import learn_charts, section
 from components.learn_frame import Answer, explain, picture, slide, slide_share, step, step_above
-from components.learn_steps import draw_reliability, fit, half_expert
+from components.learn_steps import HOW_TO_READ, PHOTOS, draw_reliability, fit, half_expert
 from components.looks import ESTIMATORS
 from components.numbers import estimate, percent, rows_of
+from l2d_core.datasets import LAB_DATASETS
 from l2d_core.experts import DERMATOLOGIST_RECALL
 
 DIAGNOSIS_NOTE = "A research demonstration on published images: not for diagnosis, and no advice on any lesion."
 SLIPS = np.linspace(-1, 1, 81)
+HALF = 0.5
 MOST_GROUPS = 12
 STRICT = 0.02
 
@@ -21,14 +23,15 @@ STRICT = 0.02
 def why_odds_leave() -> Answer:
     """The softmax's odds have no upper end."""
     text, place = step(
-        "Usually a network is trained to put the classes and *ask* into **one softmax**: shares that sum to 1. Trained "
-        "perfectly, it gives *ask* the share P/(1 + P), where P is the chance that the expert is right. To get P back, "
-        "divide by the rest: the **odds**. If the network's **score** for asking, from which the shares are made, is a "
-        "little off, nothing keeps the odds below 100 %. (One-vs-all, drawn beside them, comes in step 6.)"
+        "Usually a network gives each class, and *ask*, a **score**, and a **softmax** makes them shares that sum to "
+        "1. Trained perfectly, *ask* gets P/(1 + P), P being the chance that the expert is right: at most one half. To "
+        "get P back, divide the share by the rest: the **odds**. But nothing stops the share at one half. Where the "
+        "score for asking is too high, the odds say too much, even above 100 %: the network is **overconfident** of "
+        "its expert."
     )
     with text:
         right = slide_share("The expert is right in", "right", 0, 100, 100)
-        first = slide_share("The case is of class 1 in", "first", 50, 100, 50)
+        first = slide_share("The true class is class 1 in", "first", 50, 100, 50)
         slip = slide("The score for asking is off by", "slip", -1.0, 1.0, 0.1, 0.05)
     best = learn_numbers.softmax_optimum(first, right)
     odds = float(learn_numbers.odds_after(right, slip))
@@ -51,16 +54,19 @@ def why_odds_leave() -> Answer:
             f"Off by {slip:+.2f}, softmax odds say {percent(odds)}, one-vs-all says {percent(sigmoid)}; true is "
             f"{percent(right)}.",
         )
+        explain("Above: the shares with a score that is not off. Below: one-vs-all is another way, of step 6.")
     tiny = float(learn_numbers.odds_after(1.0, 0.1))
+    much, little = (float(learn_numbers.odds_after(1.0, slip)) for slip in (HALF, -HALF))
     worked = learn_numbers.softmax_optimum(0.5, 1.0)
     return Answer(
         "The expert is always right, and both classes are equally likely. Which shares does a perfect network give, "
         "and what do the odds say if the score is off by 0.1?",
         f"It gives [{worked.classes[0]:.2f}, {worked.classes[1]:.2f}, {worked.defer:.2f}], and the odds are "
         f"{worked.defer:.2f} / {1 - worked.defer:.2f} = {percent(worked.defer / (1 - worked.defer), 0)}: right, but "
-        f"at the very edge. Off by 0.1, they say {percent(tiny)}, which is no probability at all. One-vs-all, off by "
-        f"as much, would say {percent(float(learn_numbers.sigmoid_after(0.9, 0.1)))} of an expert who is right in 90 "
-        "%.",
+        f"at the very edge. Off by 0.1, they say {percent(tiny)}, which is no probability at all. And errors do not "
+        f"cancel: off by {HALF} upwards they say {percent(much, 0)}, as much downwards {percent(little, 0)}, on "
+        f"average {percent((much + little) / 2, 0)}. One-vs-all, off by 0.1, would say "
+        f"{percent(float(learn_numbers.sigmoid_after(0.9, 0.1)))} of an expert who is right in 90 %.",
     )
 
 
@@ -84,10 +90,11 @@ def why_the_proxy_is_low() -> Answer:
             "What the proxy says against what is true",
             f"An expert who is right in {percent(right, 0)} gets {percent(said)} from the proxy.",
         )
+        explain("Grey line: what would be true. Dashed: one half, which a perfect network's proxy never exceeds.")
     return Answer(
         "What is the most that the proxy of a perfect network can say, and of whom?",
         f"{percent(float(learn_numbers.proxy(1.0)), 0)}, of an expert who is always right. A real network is not "
-        f"perfect: on the test photographs the shipped one says up to {percent(learn_numbers.highest_proxy())}. "
+        f"perfect: on the photographs, one that was trained says up to {percent(learn_numbers.highest_proxy())}. "
         "That does not make it calibrated: it only means that the network's score is off there.",
     )
 
@@ -97,13 +104,14 @@ def one_question_each() -> Answer:
     text, places = step_above(
         3,
         "**One-vs-all** asks a yes-or-no question for each class: is it class 1? class 2? ... and one more: *will the "
-        "expert be right?* Each has its own **sigmoid**, a curve from 0 to 1, so that the last one is an estimate of P "
-        "itself: never above 100 %, not squeezed by the classes. Here networks of both kinds are trained on the "
-        "photographs, for your expert.",
+        "expert be right?* Each score has its own **sigmoid**, a curve from 0 to 1, so that the last one is an "
+        "estimate of P itself: never above 100 %, and the classes take no share of it. Here networks of both kinds, "
+        "with one softmax and one-vs-all, are trained on the photographs, for your expert.",
     )
     with text:
-        first = slide_share("Right in the first five classes in", "first_half", 20, 100, 75, 5)
-        explain("In the other five classes 20 %, as the first expert in the paper.")
+        first = slide_share("The expert is right in the first five classes in", "first_half", 20, 100, 75, 5)
+        first_five = ", ".join(LAB_DATASETS[PHOTOS].class_names[:5])
+        explain(f"These are {first_five}. In the other five 20 %, as the first expert in the paper.")
     result = fit(half_expert(first))
     seen = result.first_look
     rows = rows_of(seen.summary, "estimator")
@@ -111,8 +119,11 @@ def one_question_each() -> Answer:
         with column:
             st.markdown(f"{section.name_of(name)}, ECE **{estimate(rows[name, 'ece'])}**", unsafe_allow_html=True)
             draw_reliability(seen.reliability[name], seen.above_one[name], ESTIMATORS[name], f"learn-{name}")
+    explain(HOW_TO_READ)
     ece = {name: rows[name, "ece"]["mean"] for name in ("odds", "proxy", "sigmoid")}
     above = rows["odds", "above_one"]["mean"]
+    over = seen.above_one["odds"]
+    right_above = f"; of those the expert is right in {percent(over['share_correct'].iloc[0])}" if len(over) else ""
     proxy = seen.reliability["proxy"].dropna()
     said, true = (float(np.average(proxy[name], weights=proxy["n"])) for name in ("mean_probability", "share_correct"))
     best = min(ece, key=lambda name: ece[name])
@@ -120,8 +131,9 @@ def one_question_each() -> Answer:
         "Which of the three is nearest to the diagonal, and what is wrong with the other two?",
         f"By the ECE, {ESTIMATORS[best].title} is: odds {percent(ece['odds'])}, proxy {percent(ece['proxy'])}, "
         f"one-vs-all {percent(ece['sigmoid'])} (n = {result.num_test:,}, {rows['odds', 'ece']['seeds']} trainings). "
-        f"{percent(above)} of the odds are above 100 %, and count as 100 % here. The proxy says {percent(said)} on "
-        f"average, and the expert is right in {percent(true)}.",
+        f"{percent(above)} of the odds are above 100 %, and count as 100 % here{right_above}. The proxy says "
+        f"{percent(said)} on average, and the expert is right in {percent(true)}. An ECE is written with half the "
+        "width of its 95 % interval over the trainings.",
     )
 
 
@@ -129,10 +141,11 @@ def calibrated_is_not_useful() -> Answer:
     """Calibration and knowledge are two things."""
     one, many = learn_numbers.grouped(1), learn_numbers.grouped(MOST_GROUPS)
     text, place = step(
-        f"Whoever says {percent(one.said[0], 0)} of every case may be calibrated, and tells you nothing. Here "
-        "one-vs-all's estimate is made **coarse**: it only knows in which of some groups a case lies, and says of each "
-        "group how often the expert was right there, on other photographs. The **Brier score** measures both how far "
-        "numbers are from true (**miscalibration**), and how well they tell cases apart (**discrimination**)."
+        f"An expert is right in {percent(one.said[0], 0)} of all cases. Whoever says {percent(one.said[0], 0)} of each "
+        "one is calibrated, and tells you nothing. Here one-vs-all's estimate is made **coarse**: it knows only in "
+        "which of some groups a case lies, and says how often the expert was right there, on other photographs. The "
+        "**Brier score**, the mean squared error of what is said, has two parts to tell that apart: how untrue the "
+        "numbers are (**miscalibration**), and how much they differ rightly (**discrimination**)."
     )
     with text:
         groups = slide("Groups that it can tell apart", "groups", 1, MOST_GROUPS, 1)
@@ -152,12 +165,13 @@ def calibrated_is_not_useful() -> Answer:
             f"miscalibration {split.miscalibration:.4f}, discrimination {split.discrimination:.4f}.",
         )
         st.markdown(
-            f"ECE **{percent(now.error)}**. Handing over where this estimate beats the machine's confidence, both "
-            f"together are right in **{percent(now.system.value)}** (n = {now.system.n:,})."
+            f"ECE **{percent(now.error)}**. Handing over where this estimate is higher than the machine's own chance "
+            f"of being right, as it says it, both together are right in **{percent(now.system.value)}** "
+            f"(n = {now.system.n:,})."
         )
-        explain(f"It says: {', '.join(percent(share, 0) for share in now.said)}.")
+        explain(f"It says, from group to group: {', '.join(percent(share, 0) for share in now.said)}.")
     return Answer(
-        "With one group the ECE is close to 0. Would you rather have that estimator?",
+        "With one group the ECE is close to 0. Would you rather have that estimate?",
         f"Its ECE is {percent(one.error)} against {percent(many.error)} with {many.groups} groups, but it tells no "
         f"two cases apart: its discrimination is {one.decomposition.discrimination:.4f} against "
         f"{many.decomposition.discrimination:.4f}. Deciding by it, {percent(one.system.value)} are right, with "

@@ -23,7 +23,8 @@ SHEET = """
 .lesion figure img {width: 200px; max-width: 100%; border-radius: .3rem; display: block;}
 .lesion .decide {flex: 1 1 240px; min-width: 230px;}
 .lesion .risks {flex: 1.6 1 370px; min-width: 280px;}
-.lesion h4 {font-size: .85rem; font-weight: 600; margin: 0 0 .3rem; padding: 0;}
+.lesion header h2 {font-size: 1rem; margin: 0; padding: 0;}
+.lesion section h3 {font-size: .85rem; font-weight: 600; margin: 0 0 .3rem; padding: 0;}
 .lesion p {margin: 0 0 .45rem; font-size: .9rem;}
 .lesion .note {font-size: .78rem; margin: .3rem 0 0;}
 .lesion .warn, .lesion .badge {border-left: 4px solid #E69F00; padding-left: .4rem;}
@@ -63,10 +64,10 @@ def card(
     blocks = "".join(_decision(name, system, titles, deferred[name]) for name, system in reading.systems.items())
     says = f"<p>{escape(expert_says)}</p>" if expert_says else ""
     return (
-        f'<article class="lesion"><header><b>{escape(entry.name)}</b><small>picture {number}</small>{drawing}</header>'
+        f'<article class="lesion"><header>{_name(entry, number)}{drawing}</header>'
         f'<div class="parts">{_picture(entry, case)}'
-        f'<section class="decide"><h4>Who decides?</h4>{blocks}{says}{_classes(reading, titles)}</section>'
-        f'<section class="risks"><h4>What is the risk either way?</h4>{_risks(reading, reference)}</section>'
+        f'<section class="decide"><h3>Who decides?</h3>{blocks}{says}{_classes(reading, titles)}</section>'
+        f'<section class="risks"><h3>What is the risk either way?</h3>{_risks(reading, reference)}</section>'
         "</div></article>"
     )
 
@@ -74,7 +75,7 @@ def card(
 def failed(entry: Entry, number: int) -> str:
     """The card of a file that could not be read."""
     return (
-        f'<article class="lesion"><header><b>{escape(entry.name)}</b><small>picture {number}</small></header>'
+        f'<article class="lesion"><header>{_name(entry, number)}</header>'
         f'<p class="badge">Not read: {escape(entry.reason)}</p></article>'
     )
 
@@ -82,9 +83,13 @@ def failed(entry: Entry, number: int) -> str:
 def double(entry: Entry, number: int, first: Entry, first_number: int) -> str:
     """The card of a file whose picture was there before."""
     return (
-        f'<article class="lesion"><header><b>{escape(entry.name)}</b><small>picture {number}</small></header>'
+        f'<article class="lesion"><header>{_name(entry, number)}</header>'
         f"<p>The same picture as {first_number} ({escape(first.name)}), scored once.</p></article>"
     )
+
+
+def _name(entry: Entry, number: int) -> str:
+    return f"<h2><b>{escape(entry.name)}</b></h2><small>picture {number}</small>"
 
 
 def _picture(entry: Entry, case: Case) -> str:
@@ -120,7 +125,7 @@ def _classes(reading: Reading, titles: Sequence[str]) -> str:
         values = " · ".join(percent(share) for share in shares.values())
         cells.append(f'<div class="class"><span>{escape(title)}</span><span>{values}</span></div>{bars}')
     order = " · ".join(SYSTEMS[name].title for name in reading.systems)
-    return f'<h4>Confidence <span class="small">({order})</span></h4>{"".join(cells)}'
+    return f'<h3>Confidence <span class="small">({order})</span></h3>{"".join(cells)}'
 
 
 def _risks(reading: Reading, reference: Reference) -> str:

@@ -26,7 +26,7 @@ def draw(session: LesionSession, system: LesionSystem, judge: Judge, kind: str, 
     deferred = _draw_rule(readings) if readings else {}
     titles = [LAB_DATASETS["ham10000"].class_titles.get(name, name) for name in system.class_names]
     _draw_cards(session, readings, judge.reference, titles, deferred, answers)
-    st.subheader("All files", anchor=False)
+    st.header("All files", anchor=False)
     rows = lesion_rows.table(session, readings, deferred, system.class_names, answers)
     _draw_table(rows)
     st.download_button(

@@ -32,7 +32,7 @@ def parts_by(table: pd.DataFrame, column: str) -> Iterator[tuple[str, pd.DataFra
 
 def heading(text: str) -> None:
     """Draw what the pictures below are about."""
-    st.markdown(f"##### {plain(text)}")
+    st.markdown(f"### {plain(text)}")
 
 
 def each_estimator(key: str, estimators: Iterable[str]) -> Iterator[tuple[str, Look]]:

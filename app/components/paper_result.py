@@ -12,20 +12,20 @@ from components.job_words import plain
 from components.numbers import count
 from components.paper_figures import FIGURES
 from components.paper_looks import title_of
-from l2d_core.reproductions.reproduction import Reproduction
-from l2d_core.reproductions.stored import Manifest, StoredReproduction
+from l2d_core.reproductions.reproduction import Reproduction, say_trainings
+from l2d_core.reproductions.stored import StoredReproduction
 
 MANY_FINDINGS, FIRST_FINDINGS = 12, 6
-LESIONS = {"ham10000", "budgets"}
+LESIONS = "HAM10000"  # in the name of a setting
 DIAGNOSIS_NOTE = "Research demonstration, not for diagnosis: systems trained and tested on published images of lesions."
 
 
 def draw(stored: StoredReproduction, name: str) -> None:
     """All of it, from top to bottom."""
     result = stored.result
-    st.subheader(plain(result.title), anchor=False)
-    st.caption(plain(_about(stored.manifest)))
-    if name in LESIONS:
+    st.header(plain(result.title), anchor=False)
+    st.caption(plain(_about(stored)))
+    if name == "ham10000" or result.table["setting"].str.startswith(LESIONS).any():
         st.warning(DIAGNOSIS_NOTE, icon=":material/medical_information:")
     if told := paper_words.tally(result.findings):
         st.markdown(f"Of {len(result.findings)} findings: {told}")
@@ -37,19 +37,20 @@ def draw(stored: StoredReproduction, name: str) -> None:
     _draw_downloads(result, f"{name}-{stored.manifest.scale}")
 
 
-def _about(manifest: Manifest) -> str:
-    """Scale, seeds, wall time and versions."""
+def _about(stored: StoredReproduction) -> str:
+    """Scale, seeds, trainings, wall time and versions."""
+    manifest, trainings = stored.manifest, say_trainings(stored.result)
     seeds = "1 seed" if len(manifest.seeds) == 1 else f"{len(manifest.seeds)} seeds"
     as_authors = ", as the authors ran it" if manifest.reference else ""
     versions = ", ".join(f"{package} {version}" for package, version in manifest.versions.items() if version)
     return (
-        f"Scale {manifest.scale}: {paper_results.SCALES[manifest.scale].words}{as_authors}; {seeds}; made in "
-        f"{manifest.seconds:,.1f} s with {versions}."
+        f"Scale {manifest.scale}: {paper_results.SCALES[manifest.scale].words}{as_authors}; {seeds}; "
+        f"{trainings + '; tables ' if trainings else ''}made in {manifest.seconds:,.1f} s with {versions}."
     )
 
 
 def _draw_findings(findings: Sequence[str]) -> None:
-    st.subheader("What the numbers say", anchor=False)
+    st.header("What the numbers say", anchor=False)
     first = len(findings) if len(findings) <= MANY_FINDINGS else FIRST_FINDINGS
     st.markdown(_lines(findings[:first]))
     if findings[first:]:
@@ -67,7 +68,7 @@ def _draw_numbers(table: pd.DataFrame) -> None:
     shown = _texts(table)
     known = shown[shown["paper"] != ""]
     if len(known):
-        st.subheader("Our numbers beside the paper's", anchor=False)
+        st.header("Our numbers beside the paper's", anchor=False)
         names = ["setting", "measure", "of"]  # cells are Markdown
         st.table(known.assign(**known[names].map(plain)).set_index("setting"))
         st.caption(

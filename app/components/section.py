@@ -18,7 +18,7 @@ def header(question: str, explanation: str, name: str, tables: dict[str, pd.Data
     tables: what the charts draw, by estimator or system, for one CSV file.
     """
     with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
-        st.subheader(question, anchor=False, width="content")
+        st.header(question, anchor=False, width="content")
         with st.container(horizontal=True, width="content", vertical_alignment="bottom"):
             view = st.segmented_control(
                 "View",

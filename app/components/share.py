@@ -5,11 +5,13 @@ from collections.abc import Hashable, Mapping
 import streamlit as st
 
 import l2d_core
+import link_titles
 import links
 import teaching
 from teaching import GROUPS, Teaching
 
-ARRIVAL, TEACHING, REVEALED = "share_arrival", "share_teaching", "share_revealed"
+ARRIVAL, WAITING = "share_arrival", "share_waiting"
+TEACHING, REVEALED = "share_teaching", "share_revealed"
 RESERVED = teaching.KEYS | {"job", "run"}
 PRIVATE = teaching.KEYS | {"job", links.VERSION_KEY}  # a job's link holds its owner's secret
 CITATION = """@inproceedings{verma2022calibrated,
@@ -31,8 +33,9 @@ CITATION = """@inproceedings{verma2022calibrated,
 """
 
 
-def arrive() -> None:
+def arrive(page: str) -> None:
     """Remember what the address held when the session began, before the page's widgets take their part of it."""
+    _read_names(page)
     if ARRIVAL not in st.session_state:
         given = st.query_params.to_dict()
         st.session_state[ARRIVAL] = given
@@ -42,17 +45,36 @@ def arrive() -> None:
         for key in unusable:
             del st.query_params[key]
         if unusable:
-            st.rerun()  # a widget takes its first value from the address that the run began with
+            st.rerun()  # for the same reason
+
+
+def _read_names(page: str) -> None:
+    """Put titles in the place of lasting names in the address, and begin anew where there was one."""
+    if not st.query_params:
+        return
+    given = {key: st.query_params.get_all(key) for key in st.query_params}
+    changed = link_titles.lengthen(given, link_titles.titles_of(page))
+    if changed:
+        st.query_params.update(changed)
+        st.rerun()  # a widget takes its first value from the address that the run began with
 
 
 def note_junk(page: str) -> None:
-    """Say, under the page that the session began with, what of the address did not work."""
-    given = st.session_state.get(ARRIVAL)
-    keys = page_settings(page)
-    if given and keys is not None:
-        for note in links.notes(given, st.session_state, keys, RESERVED):
-            st.info(note, icon=":material/link_off:")
+    """Say, under the page that the session began with, what of the address did not work.
+
+    A setting that is not drawn yet, as those of the lesson's other steps, is looked at when it is.
+    """
+    given, keys = st.session_state[ARRIVAL], page_settings(page)
     st.session_state[ARRIVAL] = {}
+    found = teaching.notes(given)
+    if keys is not None:
+        given |= {key: text for key, text in st.session_state.get(WAITING, {}).items() if key in keys}
+        found += links.notes(given, st.session_state, keys, RESERVED)
+    st.session_state[WAITING] = {
+        key: text for key, text in given.items() if key in (keys or ()) and st.session_state.get(key) is None
+    }
+    for note in found:
+        st.info(note, icon=":material/link_off:")
 
 
 def current_teaching() -> Teaching:
@@ -89,8 +111,13 @@ def draw(page: str) -> None:
         cite = st.popover("Cite", icon=":material/format_quote:", on_change="rerun", key="cite")
         if cite.open:
             with cite:
-                st.markdown("The paper, and this software, in BibTeX:")
-                st.code(CITATION % l2d_core.__version__, language=None)
+                draw_citation()
+
+
+def draw_citation() -> None:
+    """How to cite the paper and this software."""
+    st.markdown("The paper, and this software, in BibTeX:")
+    st.code(CITATION % l2d_core.__version__, language=None)
 
 
 def draw_teaching() -> None:
@@ -135,6 +162,7 @@ def _draw_link(page: str) -> None:
         settings += links.settings_of(st.session_state, keys).items()
     if page == "lab":
         settings += teaching.write(_draw_wishes()).items()
+    settings = link_titles.shorten(settings, link_titles.titles_of(page))
     address = links.address(st.context.url or "http://localhost:8501", settings)
     st.markdown("**A link to this page as it stands**: every setting, the seed, and the link's version.")
     st.code(address, language=None, wrap_lines=True)

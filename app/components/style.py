@@ -6,7 +6,8 @@ _SHEET = """
 <style>
 .block-container, [data-testid="stMainBlockContainer"] {padding-top: 4.2rem; padding-bottom: 3rem; max-width: 1500px;}
 [data-testid="stMainBlockContainer"] h1 {font-size: 1.75rem; padding: 0;}
-[data-testid="stMainBlockContainer"] h3 {font-size: 1.25rem; padding: .6rem 0 .1rem;}
+[data-testid="stMainBlockContainer"] h2 {font-size: 1.25rem; font-weight: 600; padding: .6rem 0 .1rem;}
+[data-testid="stMainBlockContainer"] h3 {font-size: 1rem; font-weight: 600; padding: .4rem 0 .1rem;}
 [data-testid="stSidebarUserContent"] {padding-bottom: 2rem;}
 [data-testid="stSidebarUserContent"] [data-testid="stVerticalBlock"] {gap: .55rem;}
 /* Rows of charts wrap where the room is narrow, with the side bar open too. */
@@ -30,7 +31,9 @@ _SHEET = """
 
 
 # On the dark theme's light blue, white letters would be hard to read.
-_DARK = '<style>[data-testid="stBaseButton-primary"] * {color: #12161c;}</style>'
+_DARK = """<style>
+[data-testid="stBaseButton-primary"] *, [data-testid="stMultiSelectTagsContainer"] [data-tag] * {color: #12161c;}
+</style>"""
 
 
 def apply() -> None:

@@ -1,6 +1,6 @@
 """All methods within budgets, trained on the same cases and answers: how often each errs with so many deferred."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,7 +51,7 @@ def budget_errors(cases: AskedCases, head: HeadConfig, budgets: Sequence[float])
     points = []
     for budget in budgets:
         for method, place, scores, margin in _systems(cases, fit, networks, budget):
-            points += [_point(method, rule, budget, cases.seeds[place], scores, margin) for rule in RULES]
+            points += [budget_point(method, rule, budget, cases.seeds[place], scores, margin) for rule in RULES]
     return points
 
 
@@ -107,24 +107,38 @@ def _systems(
     right = list(cases.expert_right("train").values())
     validation, labels = cases.splits.validation, len(cases.splits.train)
     for place in range(len(cases.seeds)):
-        scores = {name: own[place] for name, own in fit.scores.items()}
         held_out = fit.extra_logits["score"][place, labels:]
         temperature = fit_temperature(held_out, validation.labels.numpy())
-        for name in ("softmax", "one_vs_all"):
-            yield name, place, scores[name], margin_of_scores(scores[name])
-        plain = scores["score"]
-        yield "score", place, plain, score_margin(plain.logits, temperature)
-        yield "selective", place, plain, selective_margin(plain.logits, right[place])
-        compared = scores["compare_confidence"]
-        yield "compare_confidence", place, compared, compare_margin(compared.logits)
-        for name in ("confidence", "confidence_as_written"):
-            own = scores[_at(name, budget)]
-            yield name, place, own, confidence_margin(own.logits, right[place])
-        network = networks.scores[_at("triage", budget)][place]
-        yield "triage", place, scores[_at("triage", budget)], triage_margin(network.logits)
+        trained = {name: own[place] for name, own in fit.scores.items()}
+        for name in ("confidence", "confidence_as_written", "triage"):
+            trained[name] = trained[_at(name, budget)]
+        trained["triage_network"] = networks.scores[_at("triage", budget)][place]
+        for name, scores, margin in method_margins(trained, temperature, right[place]):
+            yield name, place, scores, margin
 
 
-def _point(method: str, rule: str, budget: float, seed: int, scores: Scores, margin: np.ndarray) -> BudgetPoint:
+def method_margins(
+    trained: Mapping[str, Scores], temperature: float, expert_right: float
+) -> Iterator[tuple[str, Scores, np.ndarray]]:
+    """Each method, its scores, and the margin by which it defers, (N,), larger = sooner.
+
+    trained: the scores of what was trained, by name; those that know a budget, for one. temperature: of "score";
+    expert_right: P(y = m), one number.
+    """
+    for name in ("softmax", "one_vs_all"):
+        yield name, trained[name], margin_of_scores(trained[name])
+    plain, compared = trained["score"], trained["compare_confidence"]
+    yield "score", plain, score_margin(plain.logits, temperature)
+    yield "selective", plain, selective_margin(plain.logits, expert_right)
+    yield "compare_confidence", compared, compare_margin(compared.logits)
+    for name in ("confidence", "confidence_as_written"):
+        if name in trained:
+            yield name, trained[name], confidence_margin(trained[name].logits, expert_right)
+    yield "triage", trained["triage"], triage_margin(trained["triage_network"].logits)
+
+
+def budget_point(method: str, rule: str, budget: float, seed: int, scores: Scores, margin: np.ndarray) -> BudgetPoint:
+    """How often machine and expert err together where the cases of the largest margins, (N,), are deferred."""
     forced = rule == "forced" or not METHODS[method].has_cap
     deferred = defer_by_budget(margin, budget, forced=forced)
     system = accuracies(scores, deferred)["system"]

@@ -25,8 +25,13 @@ def classifier_gradient(batch: HeadBatch, used: Tensor | None = None) -> Tensor:
     slope[..., :-1] = torch.softmax(batch.logits[..., :-1], dim=-1)
     slope.scatter_add_(-1, batch.labels[..., None], torch.full_like(slope[..., :1], -1.0))
     if used is not None:
-        slope *= (used / used.float().mean(dim=1, keepdim=True).clamp(min=1 / used.shape[1]))[..., None]
+        slope *= case_shares(used)[..., None]
     return slope
+
+
+def case_shares(used: Tensor) -> Tensor:
+    """What each case of a batch counts: B / (number used) if used, else 0. used (..., B) bool; returns (..., B)."""
+    return used / used.float().mean(dim=-1, keepdim=True).clamp(min=1 / used.shape[-1])
 
 
 def sent_away(gain: Tensor, budget: int | float) -> Tensor:
@@ -37,14 +42,14 @@ def sent_away(gain: Tensor, budget: int | float) -> Tensor:
     """
     allowed = (gain > 0).sum(dim=1, keepdim=True).clamp(max=num_within_budget(budget, gain.shape[1]))
     order = torch.sort(gain, dim=1, descending=True, stable=True).indices
-    place = torch.arange(gain.shape[1]).expand_as(order)
+    place = torch.arange(gain.shape[1], device=gain.device).expand_as(order)
     return torch.zeros_like(gain, dtype=torch.bool).scatter_(1, order, place < allowed)
 
 
 def class_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    """-ln p_y in nats: logits (..., K+1), labels (...); returns (...)."""
+    """-ln p_y in nats: logits (..., K+1), labels (...) integer; returns (...)."""
     log_p = torch.log_softmax(logits[..., :-1], dim=-1)
-    return -log_p.gather(-1, labels[..., None])[..., 0]
+    return -log_p.gather(-1, labels.long()[..., None])[..., 0]
 
 
 def class_confidence(logits: np.ndarray, temperature: float = 1.0) -> Float64[np.ndarray, " N"]:

@@ -5,10 +5,12 @@ import torch
 from jaxtyping import Float64
 from scipy import special
 from torch import Tensor
+from torch.nn import functional
 
 from l2d_core.arrays import as_floats
-from l2d_core.baselines.classifier import class_confidence, classifier_gradient
+from l2d_core.baselines.classifier import class_confidence, class_loss, classifier_gradient
 from l2d_core.lab_job import HeadBatch, HeadLoss
+from l2d_core.surrogates.surrogate import check_batch, in_float32_or_better
 
 
 def compare_loss() -> HeadLoss:
@@ -23,6 +25,15 @@ def compare_loss() -> HeadLoss:
         return slope
 
     return gradient
+
+
+def compare_case_loss(logits: Tensor, labels: Tensor, expert_correct: Tensor) -> Tensor:
+    """The same loss for whole networks: logits (B, K+1), labels (B,), expert_correct (B, 1) bool; returns (B,) nats."""
+    check_batch(logits, labels, expert_correct)
+    logits = in_float32_or_better(logits)
+    right = expert_correct[:, 0].to(logits.dtype)
+    expert_term = functional.binary_cross_entropy_with_logits(logits[:, -1], right, reduction="none")
+    return class_loss(logits, labels) + expert_term
 
 
 def compare_margin(logits: np.ndarray) -> Float64[np.ndarray, " N"]:

@@ -7,9 +7,10 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from l2d_core.baselines.classifier import class_confidence, classifier_gradient, sent_away
+from l2d_core.baselines.classifier import case_shares, class_confidence, class_loss, classifier_gradient, sent_away
 from l2d_core.checks import require_known
 from l2d_core.lab_job import HeadBatch, HeadLoss
+from l2d_core.surrogates.surrogate import check_batch, in_float32_or_better
 
 BATCH_RULES = {
     "kept": "train on all of a batch but the min(floor(bB), n) cases in which the expert gains most",
@@ -29,11 +30,30 @@ def confidence_loss(budget: float, expert_right: Mapping[int, float], *, rule: s
 
     def gradient(batch: HeadBatch) -> Tensor:
         right = torch.tensor([expert_right[seed] for seed in batch.seeds])[:, None]
-        gain = right - torch.softmax(batch.logits[..., :-1], dim=-1).amax(dim=-1)
+        gain = _gain(batch.logits, right)
         used = ~sent_away(gain, budget) if rule == "kept" else _least(gain, budget)
         return classifier_gradient(batch, used)
 
     return gradient
+
+
+def _gain(logits: Tensor, right: Tensor) -> Tensor:
+    """P(y = m) - max_k p_k; logits (..., K+1)."""
+    return right - torch.softmax(logits[..., :-1], dim=-1).amax(dim=-1)
+
+
+def confidence_case_loss(
+    logits: Tensor, labels: Tensor, expert_correct: Tensor, *, number: Tensor, budget: float = 1.0
+) -> Tensor:
+    """The same loss, by the rule "kept", for whole networks: its mean over a batch is that over the used cases.
+
+    logits (B, K+1), labels (B,), expert_correct (B, 1) bool; number (B,): P(y = m), the same for all.
+    Returns (B,) nats.
+    """
+    check_batch(logits, labels, expert_correct)
+    logits = in_float32_or_better(logits)
+    used = ~sent_away(_gain(logits.detach(), number)[None], budget)[0]
+    return case_shares(used) * class_loss(logits, labels)
 
 
 def _least(gain: Tensor, budget: float) -> Tensor:

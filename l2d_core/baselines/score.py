@@ -2,15 +2,23 @@
 
 import numpy as np
 from jaxtyping import Float64
+from torch import Tensor
 
-from l2d_core.baselines.classifier import class_confidence, classifier_gradient
+from l2d_core.baselines.classifier import class_confidence, class_loss, classifier_gradient
 from l2d_core.lab_job import HeadLoss
+from l2d_core.surrogates.surrogate import check_batch, in_float32_or_better
 
 
 def score_loss() -> HeadLoss:
     """Cross-entropy over the classes on all cases."""
 
     return classifier_gradient
+
+
+def score_case_loss(logits: Tensor, labels: Tensor, expert_correct: Tensor) -> Tensor:
+    """The same loss for whole networks: logits (B, K+1), labels (B,), expert_correct (B, 1) bool; returns (B,) nats."""
+    check_batch(logits, labels, expert_correct)
+    return class_loss(in_float32_or_better(logits), labels)
 
 
 def score_margin(logits: np.ndarray, temperature: float) -> Float64[np.ndarray, " N"]:

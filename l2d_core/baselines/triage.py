@@ -12,11 +12,13 @@ import torch
 from jaxtyping import Bool, Float64
 from scipy import special
 from torch import Tensor
+from torch.nn import functional
 
 from l2d_core.arrays import ArrayLike, as_floats
-from l2d_core.baselines.classifier import class_loss, classifier_gradient, sent_away
+from l2d_core.baselines.classifier import case_shares, class_loss, classifier_gradient, sent_away
 from l2d_core.deferral import defer_by_budget
 from l2d_core.lab_job import HeadBatch, HeadLoss
+from l2d_core.surrogates.surrogate import check_batch, in_float32_or_better
 
 LEAST_PROBABILITY = 1e-6  # of a right answer, in its logarithm
 
@@ -41,6 +43,19 @@ def triage_loss(budget: float, losses: np.ndarray) -> HeadLoss:
     return gradient
 
 
+def triage_case_loss(
+    logits: Tensor, labels: Tensor, expert_correct: Tensor, *, number: Tensor, budget: float = 1.0
+) -> Tensor:
+    """The same loss for whole networks: its mean over a batch is that over the cases that the machine keeps.
+
+    logits (B, K+1), labels (B,), expert_correct (B, 1) bool; number (B,): `expert_loss`. Returns (B,) nats.
+    """
+    check_batch(logits, labels, expert_correct)
+    losses = class_loss(in_float32_or_better(logits), labels)
+    used = ~sent_away((losses.detach() - number)[None], budget)[0]
+    return case_shares(used) * losses
+
+
 def best_triage(machine_loss: np.ndarray, losses: np.ndarray, budget: float) -> Bool[np.ndarray, " N"]:
     """Defer the min(floor(bN), n) cases that gain most, n those where the expert's loss is below the machine's."""
     return defer_by_budget(as_floats("machine_loss", machine_loss) - losses, budget, forced=False)
@@ -60,6 +75,19 @@ def triage_network_loss(decisions: Mapping[int, np.ndarray]) -> HeadLoss:
         return slope
 
     return gradient
+
+
+def triage_network_case_loss(
+    logits: Tensor, labels: Tensor, expert_correct: Tensor, *, number: Tensor, **_whose: object
+) -> Tensor:
+    """The same loss for whole networks; it does not depend on the options that say whose triage it is.
+
+    logits (B, K+1), labels (B,), expert_correct (B, 1) bool; number (B,): 1 where `best_triage` defers, else 0.
+    Returns (B,) nats.
+    """
+    check_batch(logits, labels, expert_correct)
+    logits = in_float32_or_better(logits)
+    return functional.binary_cross_entropy_with_logits(logits[:, -1], number.to(logits.dtype), reduction="none")
 
 
 def triage_margin(logits: np.ndarray) -> Float64[np.ndarray, " N"]:

@@ -1,6 +1,8 @@
 """Davidson's tweets, on each of which three or more people voted: hate speech, offensive language, or neither."""
 
+from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,9 @@ from l2d_core.datasets.tweets import same_text
 from l2d_core.datasets.voters import Voters
 from l2d_core.datasets.votes import majority
 from l2d_core.seeds import numpy_generator
+
+if TYPE_CHECKING:
+    from l2d_core.datasets.word_vectors import WordVectors
 
 NAME = "HateSpeech"
 CLASS_NAMES = ("hate", "offensive", "neither")
@@ -91,17 +96,23 @@ def load(
     Nobody has been asked: every answer is -1.
     ValueError on an option out of range; FileNotFoundError where there is no data; ImportError without gensim.
     """
-    from l2d_core.datasets.word_vectors import train_word_vectors
-
     require_known("vectors", vectors, ("words", "mean"))
     table = find_tweets(data_root, reference=reference)
     parts = split_rows(table, seed)
     texts = table["text"].tolist()
-    words = train_word_vectors([texts[row] for row in parts[0]], dimensions=dimensions, seed=seed)
+    words = _words(tuple(texts[row] for row in parts[0]), dimensions, seed)
     inputs = words.mean(texts) if vectors == "mean" else words.sequences(texts, length)
     labels = torch.tensor(table["label"].to_numpy(np.int64))
     data = DeferralData.unasked(inputs, labels, table["id"].to_numpy(str), CLASS_NAMES)
     return Splits(*(data.subset(rows) for rows in parts))
+
+
+@lru_cache(maxsize=1)
+def _words(texts: tuple[str, ...], dimensions: int, seed: int) -> "WordVectors":
+    """The vectors trained last are kept: a sweep trains many networks on the same ones."""
+    from l2d_core.datasets.word_vectors import train_word_vectors
+
+    return train_word_vectors(texts, dimensions=dimensions, seed=seed)
 
 
 def voters(data_root: Path, *, reference: bool = False, **_: object) -> Voters:

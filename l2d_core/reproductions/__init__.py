@@ -24,4 +24,4 @@ REPRODUCTIONS: dict[str, Callable[[Request], Reproduction]] = {
     "temperature": temperature,
 }
 # Made from what is shipped, at the scale quick alone.
-ONLY_QUICK = frozenset({"ham10000", "budgets"})
+ONLY_QUICK = frozenset({"ham10000"})

@@ -132,8 +132,6 @@ def network_configs(request: Request, experiment: Experiment) -> dict[tuple[str,
 
 def _networks(request: Request, experiments: Sequence[Experiment]) -> list[TrainedSystems]:
     """Trained side by side, as far as the machines go, and each where it was left off."""
-    from l2d_core.cluster import run_many
-
     assert request.folder is not None  # `Request`
     folder = Path(request.folder) / f"runs-{request.scale}{'-reference' * request.reference}"
     configs = {
@@ -141,14 +139,23 @@ def _networks(request: Request, experiments: Sequence[Experiment]) -> list[Train
         for experiment in experiments
         for (surrogate, seed), config in network_configs(request, experiment).items()
     }
+    run_all(configs, folder, request)
+    return [_opened(request, experiment, folder) for experiment in experiments]
+
+
+def run_all(configs: Mapping[str, RunConfig], folder: Path, request: Request) -> None:
+    """Train each config in folder/name, as of `cluster.run_many`. ValueError names the first that is not done."""
+    from l2d_core.cluster import run_many
+
     table = run_many(configs, data_root=request.data_root, out=folder, **request.where)
     undone = table.loc[table["state"] != "done", "run"].tolist()
     if undone:
+        messages = dict(zip(table["run"], table["message"], strict=True))
+        why = f" ({messages[undone[0]]})" if messages[undone[0]] else ""
         raise ValueError(
-            f"{len(undone)} of {len(configs)} runs in {folder} are not done, the first is {undone[0]}: "
+            f"{len(undone)} of {len(configs)} runs in {folder} are not done, the first is {undone[0]}{why}: "
             "see results.csv there; the same command again goes on"
         )
-    return [_opened(request, experiment, folder) for experiment in experiments]
 
 
 def _opened(request: Request, experiment: Experiment, folder: Path) -> TrainedSystems:
@@ -158,11 +165,12 @@ def _opened(request: Request, experiment: Experiment, folder: Path) -> TrainedSy
     }
     test = {name: [run.test for run in own] for name, own in runs.items()}
     validation = {name: [run.validation for run in own] for name, own in runs.items()}
-    trainings = _trainings([run for own in runs.values() for run in own])
+    trainings = trainings_table([run for own in runs.values() for run in own])
     return TrainedSystems(experiment.title, test, validation, _true_probability(experiment, test), trainings)
 
 
-def _trainings(runs: Sequence[Run]) -> pd.DataFrame:
+def trainings_table(runs: Sequence[Run]) -> pd.DataFrame:
+    """A row a run: surrogate, seed, epochs, seconds, device."""
     return pd.DataFrame(
         [
             {

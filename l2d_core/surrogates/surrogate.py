@@ -22,6 +22,8 @@ class Surrogate:
     is_bounded: name of an estimator -> it lies in [0, 1] for any logits.
     is_consistent: with the default options, the minimiser of the population risk decides as the Bayes rule.
     options: the keyword options of `loss`, with their defaults.
+    number: in words, what `loss` and `gradient` are told of each case beside, as a keyword `number` (N,); "" for
+        nothing, as of every learning to defer from answers alone.
     formula: the loss in LaTeX. caveats: what a reader of its numbers should know, one sentence each.
     """
 
@@ -36,6 +38,7 @@ class Surrogate:
     is_bounded: dict[str, bool]
     is_consistent: bool
     options: dict[str, float | str] = field(default_factory=dict)
+    number: str = ""
     formula: str = ""
     caveats: tuple[str, ...] = ()
 

@@ -25,9 +25,11 @@ from compare_page import (
     upload,
     use_roots,
 )
+from streamlit.runtime.uploaded_file_manager import DeletedFile
 
 import compare_uploads
 from compare_uploads import Shelf
+from components import compare_upload
 from l2d_core.predictions import Columns
 
 DATA_ROOT = os.environ.get("L2D_DATA_ROOT", "")
@@ -58,6 +60,15 @@ def test_our_own_file_is_compared_at_once_and_is_not_in_the_address(app, tmp_pat
     assert chips(app) == ["first", "mine"]
     assert "upload" not in str(app.query_params)
     assert chips(app.run()) == ["first", "mine"]
+
+
+def test_being_told_again_of_files_that_were_taken_changes_nothing(monkeypatch):
+    state = {"own-files-0": [DeletedFile("gone")], "compare_chosen": ["here/first", "upload/1"]}
+    monkeypatch.setattr(compare_upload.st, "session_state", state)
+    shelf = Shelf(generation=1)
+    compare_upload._take_uploads(shelf, "own-files-0", ["here/first"])
+    assert state["compare_chosen"] == ["here/first", "upload/1"]
+    assert shelf == Shelf(generation=1)
 
 
 @pytest.mark.parametrize("write", [csv_of, parquet_of])
@@ -224,8 +235,9 @@ def test_validation_predictions_of_another_loss_are_refused(app, tmp_path):
 def test_what_is_forgotten_is_gone_from_the_page(app, tmp_path):
     app = upload(app, ("mine.npz", npz_of(made_scores(seed=9), tmp_path)))
     app = click(app, "Forget")
-    assert_sound(app)
+    assert "mine was forgotten" in app.warning[0].value
     assert chips(app) == ["first"]
+    assert_sound(app.run())
     assert not said(app, "mine")
 
 

@@ -32,7 +32,7 @@ from l2d_core.image_archives import MAX_ARCHIVE_BYTES
 from l2d_core.images import MAX_FILE_BYTES
 
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
-ALL_PAGES = ["home", "learn", "live_lab", "skin_lesions", "train", "compare", "paper"]
+ALL_PAGES = ["home", "learn", "live_lab", "skin_lesions", "train", "compare", "paper", "about"]
 
 
 @pytest.fixture(autouse=True)

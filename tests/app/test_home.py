@@ -8,6 +8,8 @@ from urllib.parse import parse_qs
 import pytest
 from lab_page import APP, LAB, ROOT, open_digits, open_home
 
+import link_titles
+
 SLOW = ["torch", "sklearn", "scipy", "pandas", "pyarrow", "altair", "plotly", "timm", "distributed", "matplotlib"]
 DRAW_HOME = """
 import sys
@@ -71,10 +73,11 @@ def test_each_way_into_the_lab_leads_to_a_data_set_that_it_offers():
     home = open_home()
     lab = open_digits()
     titles = lab.selectbox(key="data").options
+    names = link_titles.titles_of("lab")["data"]
     links = home.get("page_link")
     starts = [parse_qs(link.proto.query_string) for link in links if link.proto.page == "lab"]
     assert [link.proto.page for link in links] == ["lab"] * 3 + ["learn", "lesions", "train", "compare", "paper"]
-    wanted = [start["data"][0] if start else titles[0] for start in starts]
+    wanted = [names[start["data"][0]] if start else titles[0] for start in starts]
     assert [title.split(":")[0] for title in wanted] == ["HAM10000", "CIFAR-10", "Gaussians in the plane (truth known)"]
     assert set(wanted) <= set(titles)
 

@@ -36,7 +36,7 @@ def test_each_step_has_a_picture_with_a_text_and_hides_its_answer_until_it_is_as
     app = open_step(number)
     assert not app.exception
     assert not app.error
-    assert app.subheader[0].value.startswith(f"{number}. ")
+    assert app.header[0].value.startswith(f"{number}. ")
     pictures = app.get("vega_lite_chart")
     texts = picture_texts(app)
     assert 1 <= len(pictures) == len(texts) <= 3
@@ -129,9 +129,9 @@ def test_next_and_back_turn_the_pages_and_the_last_leads_to_the_lab():
     app = open_step("1")
     assert [button.label for button in app.button] == ["Next", "Make a handout"]
     app.button[0].click().run()
-    assert app.subheader[0].value.startswith("2. ")
+    assert app.header[0].value.startswith("2. ")
     app.button[0].click().run()
-    assert app.subheader[0].value.startswith("1. ")
+    assert app.header[0].value.startswith("1. ")
     last = open_step("8")
     assert [button.label for button in last.button] == ["Back", "Make a handout"]
     assert [link.proto.page for link in last.get("page_link")] == ["lab"]
@@ -174,7 +174,7 @@ def test_the_handout_is_one_file_with_every_step_the_readers_settings_and_the_an
     assert "110.5 %" in html
     assert "not for diagnosis" in html
     assert not re.search(r"<script|https?://(?!www\.w3\.org)", html)
-    assert app.subheader[0].value.startswith("1. ")
+    assert app.header[0].value.startswith("1. ")
     assert app.slider(key="learn_asked").value == 30
 
 

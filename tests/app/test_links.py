@@ -7,6 +7,7 @@ from compare_page import COMPARE
 from lab_page import LAB, ROOT, open_digits, open_home, open_lab, open_link, texts
 
 import cached
+import link_titles
 import links
 import teaching
 from components import learn_frame, settings_panel, share
@@ -52,7 +53,8 @@ def test_a_link_that_fits_is_not_noted():
 @pytest.mark.parametrize(
     ("given", "word"),
     [
-        ({"bins": "400"}, "The link's bins = 400 cannot be used"),
+        ({"bins": "400"}, "The link's bins = 400 cannot be used; it is 15 here"),
+        ({"bins": "15.5"}, "bins = 15.5 cannot be used; it is 15 here"),
         ({"bins": "many"}, "bins = many"),
         ({"on": "maybe"}, "on = maybe"),
         ({"kind": "zigzag"}, "kind = zigzag"),
@@ -110,6 +112,34 @@ def test_junk_in_a_teachers_link_is_left_out():
     assert found.locked == frozenset()
     assert len(found.question) <= teaching.MAX_QUESTION
     assert not found.is_veiled
+
+
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [
+        ({"hide": "expert,rm -rf"}, "hide = expert,rm -rf cannot be used in full: it may name data_set, expert"),
+        ({"lock": "<b>x"}, "lock = ?b?x cannot"),
+        ({"lock": ""}, "lock"),
+        ({"veil": "maybe"}, "veil = maybe cannot be used; results are shown at once"),
+        ({"ask": "c" * 301}, "longer than 300"),
+    ],
+)
+def test_junk_in_a_teachers_link_is_named(given, word):
+    (note,) = teaching.notes(given)
+    assert word in note
+
+
+def test_a_teachers_link_that_fits_is_not_noted():
+    wishes = Teaching(frozenset(teaching.GROUPS), frozenset({"data"}), "c" * teaching.MAX_QUESTION, True)
+    assert teaching.notes(teaching.write(wishes)) == []
+    assert teaching.notes({"veil": "false", "bins": "3"}) == []
+
+
+def test_junk_in_a_teachers_link_is_noted_on_the_page_once():
+    app = open_link(LAB, {"data": "digits", "digits_epochs": "4", "seeds": "1", "hide": "expert,zap", "veil": "maybe"})
+    assert sorted(note.value.split(" = ")[0] for note in app.info) == ["The link's hide", "The link's veil"]
+    app.run()
+    assert not app.info
 
 
 def taught(**wishes):
@@ -219,8 +249,70 @@ def test_a_link_from_the_lesson_holds_the_settings_of_all_steps_and_none_of_them
     for step in ("1", "7"):
         app = open_link(LEARN, {"v": "1", "step": step} | everything)
         assert not app.info, app.info[0].value
-        assert app.subheader[0].value.startswith(f"{step}. ")
+        assert app.header[0].value.startswith(f"{step}. ")
     assert any("learn_zzz" in note.value for note in open_link(LEARN, {"step": "3", "learn_zzz": "1"}).info)
+
+
+def test_a_setting_of_a_step_that_is_not_shown_yet_is_noted_when_it_is():
+    app = open_link(LEARN, {"step": "2", "learn_draw": "2.7", "v": "9"})
+    assert ["version 9" in note.value for note in app.info] == [True]
+    app.session_state["step"] = "3"
+    app.run()
+    assert [note.value for note in app.info] == ["The link's learn_draw = 2.7 cannot be used; it is 2 here."]
+    app.run()
+    assert not app.info
+
+
+def test_what_waits_for_a_step_is_forgotten_on_another_page():
+    app = open_link(LEARN, {"step": "1", "learn_draw": "2.7"})
+    app.switch_page(COMPARE).run()
+    assert not any("learn_draw" in note.value for note in app.info)
+
+
+def test_names_stand_in_an_address_for_titles_and_both_are_read():
+    titles = {"data": {"a": "First: one", "b": "Second"}}
+    assert link_titles.shorten([("data", "First: one"), ("data", "b"), ("x", "Second")], titles) == [
+        ("data", "a"),
+        ("data", "b"),
+        ("x", "Second"),
+    ]
+    given = {"data": ["a", "Second", "zap"], "x": ["a"]}
+    assert link_titles.lengthen(given, titles) == {"data": ["First: one", "Second", "zap"]}
+    assert link_titles.lengthen({"data": ["First: one"]}, titles) == {}
+
+
+@pytest.mark.parametrize("page", ["lab", "lesions", "compare", "paper"])
+def test_no_choice_is_called_by_anothers_title(page):
+    for key, choices in link_titles.titles_of(page).items():
+        assert len(set(choices.values())) == len(choices), key
+        assert all(choices.get(title, title) == title for title in choices.values()), key
+
+
+def test_every_choice_of_the_lab_that_is_shown_by_a_title_has_a_name_in_links():
+    for name in LAB_DATASETS:
+        keys = settings_panel.settings_keys(name)
+        assert {key for key, shown in keys.items() if shown is not None} <= link_titles.titles_of("lab").keys()
+
+
+@pytest.mark.parametrize("wrong", ["all", "Any class, evenly (may be right by luck)"])
+def test_a_link_by_name_and_an_old_one_by_title_open_the_same_and_the_new_link_has_names(wrong):
+    data = LAB_DATASETS["digits"].title if wrong != "all" else "digits"
+    app = open_link(LAB, {"data": data, "wrong": wrong, "digits_epochs": "4", "seeds": "1"})
+    assert not app.info
+    assert (app.session_state["data"], app.session_state["wrong"]) == ("digits", "all")
+    app.session_state["share"] = True
+    app.run()
+    asked = parse_qs(urlsplit(app.code[0].value).query)
+    assert (asked["data"], asked["wrong"], asked["bin_kind"]) == (["digits"], ["all"], ["equal_width"])
+
+
+def test_a_choice_of_several_is_linked_by_their_names():
+    app = open_link("app_pages/paper.py", {"result": "budgets", "paper_methods": ["triage", "Softmax"]})
+    assert app.session_state["paper_methods"] == ["triage", "softmax"]
+    app.session_state["share"] = True
+    app.run()
+    asked = parse_qs(urlsplit(app.code[-1].value).query)
+    assert asked == {"v": ["1"], "result": ["budgets"], "paper_methods": ["triage", "softmax"]}
 
 
 def test_the_settings_of_the_lesson_are_those_of_its_steps():
@@ -246,8 +338,8 @@ def test_a_link_of_compare_carries_runs_and_every_setting_and_junk_in_one_is_not
         "price": ["0.07"],
         "budget": ["100"],
         "compare_bins": ["15"],
-        "compare_bin_kind": ["Equal mass"],
-        "recalibration": ["Platt"],
+        "compare_bin_kind": ["equal_mass"],
+        "recalibration": ["platt"],
     }
     noted = [note.value for note in open_link(COMPARE, {"price": "9", "compare_bins": "many", "zap": "1"}).info]
     for part in ("price = 9", "compare_bins = many", "does not know: zap"):

@@ -1,18 +1,28 @@
-"""Comparing shipped runs in a real browser: move the price, click into a chart, mark cases, take the report away."""
+"""Comparing in a real browser, by mouse and by keyboard: shipped runs, and predictions that one brings along."""
 
+import json
 import re
+from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from l2d_core.calibration import calibration_error
+from l2d_core.logged_outputs import read_logged
+from l2d_core.surrogates import SURROGATES
+
+THIRD = "cifar10-asymmetric_softmax"
+SCORES = Path(__file__).resolve().parents[2] / "pretrained" / "runs" / THIRD / "scores_test.npz"
 PATIENCE_MS = 60_000
 TWO = "run=shipped/cifar10-softmax&run=shipped/cifar10-one_vs_all"
+CHARTS = '[data-testid="stVegaLiteChart"] svg.marks'
 
 
 @pytest.fixture
 def comparison(page, server):
     page.goto(f"{server}/compare?{TWO}")
-    expect(page.locator('[data-testid="stVegaLiteChart"] svg.marks')).to_have_count(6, timeout=PATIENCE_MS)
+    expect(page.locator(CHARTS)).to_have_count(6, timeout=PATIENCE_MS)
     return page
 
 
@@ -89,3 +99,113 @@ def test_the_report_opens_from_disk_with_all_charts_and_no_network(comparison, c
     expect(reader.locator("svg")).to_have_count(6)
     assert len(asked) == 1
     reader.close()
+
+
+def tab_to(page, wanted, key="Tab"):
+    """Go on with this key until the element has the focus."""
+    for _ in range(150):
+        page.keyboard.press(key)
+        if wanted.evaluate("(one) => one === document.activeElement"):
+            return
+    raise AssertionError(f"{key} never reaches {wanted}")
+
+
+def test_by_keyboard_alone_one_chooses_a_run_takes_one_away_moves_the_price_and_takes_the_numbers(comparison):
+    page, keyboard = comparison, comparison.keyboard
+    tab_to(page, page.locator(".st-key-all-runs summary"))
+    keyboard.press("Enter")
+    find = page.get_by_role("textbox", name="Find")
+    expect(find).to_be_visible()
+    tab_to(page, find)
+    keyboard.type("shipped asymmetric")
+    keyboard.press("Enter")
+    page.wait_for_timeout(1500)  # the table draws itself on a canvas, which says nothing of when it is ready
+    tab_to(page, page.locator('[class*="st-key-runs-"] canvas').first)
+    keyboard.press("ArrowDown")
+    keyboard.press("Shift+Space")
+    page.wait_for_url(re.compile(THIRD), timeout=PATIENCE_MS)
+    expect(page.locator(CHARTS)).to_have_count(8, timeout=PATIENCE_MS)
+    tab_to(page, page.get_by_role("button", name="cifar10-softmax"), "Shift+Tab")
+    keyboard.press("Enter")
+    expect(page.locator(CHARTS)).to_have_count(6, timeout=PATIENCE_MS)
+    tab_to(page, page.get_by_role("slider", name="Price of asking"))
+    for _ in range(5):
+        keyboard.press("ArrowRight")
+    page.wait_for_url(re.compile(r"price=0\.05"), timeout=PATIENCE_MS)
+    tab_to(page, page.get_by_role("button", name="Key numbers (CSV)"))
+    with page.expect_download(timeout=PATIENCE_MS) as download:
+        keyboard.press("Enter")
+    text = download.value.path().read_text()
+    assert THIRD in text
+    assert "cifar10-softmax" not in text
+
+
+def open_uploads(page):
+    """Open the panel of one's own predictions, which closes when a file is taken."""
+    panel = page.locator(".st-key-own-predictions details")
+    if panel.get_attribute("open", timeout=PATIENCE_MS) is None:
+        panel.locator("summary").click()
+    expect(panel).to_have_attribute("open", "")
+
+
+def bring(page, *files):
+    """Upload (name, bytes)."""
+    open_uploads(page)
+    payload = [{"name": name, "mimeType": "application/octet-stream", "buffer": data} for name, data in files]
+    field = page.locator("input[type=file]")
+    expect(field).to_have_count(1, timeout=PATIENCE_MS)  # after a file was taken, the old one is there for a moment
+    field.set_input_files(payload, timeout=PATIENCE_MS)
+
+
+def test_an_upload_that_is_forgotten_while_it_is_compared_leaves_the_rest_as_it_was(comparison):
+    page = comparison
+    before = told(page, "System accuracy against").text_content()
+    bring(page, ("mine.npz", SCORES.read_bytes()))
+    expect(page.locator(CHARTS)).to_have_count(8, timeout=PATIENCE_MS)
+    page.get_by_role("combobox", name="Set the others against").click()
+    page.get_by_role("option", name="mine").click()
+    expect(page.get_by_text(re.compile("than mine|and mine")).first).to_be_visible(timeout=PATIENCE_MS)
+    open_uploads(page)
+    page.get_by_role("button", name="Forget").click()
+    expect(page.get_by_text("mine was forgotten: the page goes on without it.")).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.locator(CHARTS)).to_have_count(6, timeout=PATIENCE_MS)
+    expect(told(page, "System accuracy against")).to_have_text(before)
+    expect(page.get_by_role("button", name="mine")).to_have_count(0)
+    expect(page.locator('[data-testid="stException"]')).to_have_count(0)
+    slider = page.get_by_role("slider", name="Price of asking")
+    slider.press("ArrowRight")
+    expect(told(page, "System accuracy against")).not_to_have_text(before, timeout=PATIENCE_MS)
+
+
+def logs_of(surrogate, seed, cases=900):
+    """Two lists as the authors log them: K+1 probabilities a case, and whether the expert was right, whole batches."""
+    generator = np.random.default_rng(seed)
+    logits = generator.normal(0, 1.5, (cases, 4))
+    sigmoids, exponentials = 1 / (1 + np.exp(-logits)), np.exp(logits)
+    rows = sigmoids if surrogate == "one_vs_all" else exponentials / exponentials.sum(axis=1, keepdims=True)
+    right = generator.random(cases + 60) < 0.6
+    return json.dumps(rows.tolist()), json.dumps(right.astype(int).tolist())
+
+
+def test_the_authors_logs_are_brought_said_what_they_are_and_compared_with_the_numbers_of_the_library(page, server):
+    pairs = {name: logs_of(name, seed) for seed, name in enumerate(("softmax", "one_vs_all"))}
+    pairs["one_vs_all"] = tuple(json.dumps(text) for text in pairs["one_vs_all"])  # JSON in a JSON string
+    page.goto(f"{server}/compare?run=shipped/cifar10-softmax")
+    page.get_by_role("button", name="cifar10-softmax").click(timeout=PATIENCE_MS)
+    page.get_by_text("Choose one of the runs above").wait_for(timeout=PATIENCE_MS)
+    for name, (rows, right) in pairs.items():
+        bring(page, (f"{name}_confs.json", rows.encode()), (f"{name}_acc.json", right.encode()))
+        page.get_by_role("combobox", name="Trained with").click(timeout=PATIENCE_MS)
+        page.get_by_role("option", name=SURROGATES[name].title, exact=True).click()
+        page.get_by_role("button", name="Use it").click()
+        expect(page.locator(".st-key-chip-upload-" + ("1" if name == "softmax" else "2"))).to_be_visible(
+            timeout=PATIENCE_MS
+        )
+    expect(page.locator(CHARTS)).to_have_count(4, timeout=PATIENCE_MS)
+    for name, (rows, right) in pairs.items():
+        outputs = read_logged(rows.encode(), right.encode(), surrogate=name)
+        estimate = outputs.expert_probability(next(iter(SURROGATES[name].estimators))).clip(0, 1)
+        ece = calibration_error(estimate, outputs.expert_correct)
+        card = page.locator(".systems .kpi").filter(has_text=re.compile(f"^{name}"))
+        expect(card.locator("dd").last).to_have_text(f"{100 * ece:.2f} % n = 900")
+    expect(page.get_by_text("whether the machine is right is not known")).to_be_visible()

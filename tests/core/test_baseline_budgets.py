@@ -116,7 +116,6 @@ def test_budgets_that_make_no_sense_are_refused(cases, budgets):
 def result(points):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(error_against_budget, "CASES", {"digits": None})
-        patch.setattr(error_against_budget, "INNER", BUDGETS[1:-1])
         patch.setattr(error_against_budget, "SHOWN", (0.5,))
         patch.setattr(error_against_budget, "measure_budgets", lambda name, seeds: points)
         return error_against_budget.budgets(Request((0, 1)))
@@ -139,8 +138,3 @@ def test_findings_name_every_baseline_once_for_each_rule(result):
     for finding in ranks:
         for method in set(METHODS) - {"softmax", "one_vs_all"}:
             assert finding.count(f" {WORDS.get(method, method)} (") == 1
-
-
-def test_there_is_one_scale(tmp_path):
-    with pytest.raises(ValueError, match="only the scale quick"):
-        error_against_budget.budgets(Request((0, 1), "cpu", folder=tmp_path))

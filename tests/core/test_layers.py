@@ -32,7 +32,7 @@ LAYERS = [
     {"recalibration", "systems"},
     {"side_by_side"},
     {"paired_difference"},
-    {"weights", "runs", "folder_lock", "sweep"},
+    {"weights", "runs", "case_numbers", "folder_lock", "sweep"},
     {"experiment", "shipped_runs", "learned_expert", "run_table", "progress", "doctor"},
     {"run_index"},
     {"lesion_networks", "lesion_bank", "lesion_readings", "lesions"},

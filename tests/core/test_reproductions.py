@@ -238,7 +238,9 @@ def test_whole_networks_are_trained_in_folders_and_measured_as_heads_are(small_n
 
 
 def test_networks_that_are_not_done_are_named(small_networks, monkeypatch, tmp_path):
-    monkeypatch.setattr(cluster, "run_many", lambda configs, **_: pd.DataFrame({"run": [*configs], "state": "failed"}))
+    monkeypatch.setattr(
+        cluster, "run_many", lambda configs, **_: pd.DataFrame({"run": [*configs], "state": "failed", "message": "why"})
+    )
     with pytest.raises(ValueError, match=r"4 of 4 runs in .* half-softmax-seed=0"):
         trained.train_systems(Request((0, 1), "cpu", folder=tmp_path), [HALF])
     assert not small_networks

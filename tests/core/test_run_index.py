@@ -15,7 +15,7 @@ from l2d_core.deferral import defer_by_argmax
 from l2d_core.evaluation import accuracies
 from l2d_core.experiment import run_experiment
 from l2d_core.run_index import INDEX, differing_settings, index_runs
-from l2d_core.runs import open_run
+from l2d_core.runs import VALIDATION, open_run, read_scores
 from l2d_core.surrogates import SURROGATES
 
 
@@ -115,9 +115,9 @@ def test_a_run_that_trains_is_told_with_its_epochs_and_without_measures(root):
         b"\xff",
         b"[]",
         b'{"version": 0}',
-        b'{"version": 1, "runs": []}',
-        b'{"version": 1, "runs": {"a": 1}}',
-        b'{"version": 1, "runs": {"a": {"mark": [], "row": {"evil": 1}}}}',
+        b'{"version": 2, "runs": []}',
+        b'{"version": 2, "runs": {"a": 1}}',
+        b'{"version": 2, "runs": {"a": {"mark": [], "row": {"evil": 1}}}}',
         b"[" * 100_000,
     ],
 )
@@ -168,3 +168,15 @@ def test_a_thousand_runs_are_told_in_under_a_second_once_they_were_read(root):
     assert len(index_runs(root)) == 1001
     assert time.perf_counter() - start < 1
     assert np.isfinite(index_runs(root)["changed"].astype(float)).all()
+
+
+def test_a_run_without_validation_scores_is_told_as_any_other_and_its_test_scores_can_be_read(root):
+    whole = index_runs(root).iloc[0]
+    (root / "a" / VALIDATION).unlink()
+    row = index_runs(root).iloc[0]
+    assert (row["problem"], row["measures"], row["test_cases"]) == ("", whole["measures"], whole["test_cases"])
+    test, validation = read_scores(root / "a")
+    assert validation is None
+    assert len(test) == row["test_cases"]
+    with pytest.raises(ValueError, match=f"lacks {VALIDATION}"):
+        open_run(root / "a")

@@ -1,0 +1,157 @@
+"""Error against budget with whole networks: what is trained on each data set, in folders, and how often it errs."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pandas as pd
+
+from l2d_core.baselines.budget_errors import RULES, BudgetPoint, budget_point, method_margins
+from l2d_core.baselines.classifier import fit_temperature
+from l2d_core.baselines.network_losses import LOSSES
+from l2d_core.checks import require_known
+from l2d_core.config import ExpertConfig, RunConfig
+from l2d_core.datasets import LAB_DATASETS, galaxy_zoo, ham10000, hate_speech
+from l2d_core.datasets.voters import ONE_VOTER
+from l2d_core.experts import DERMATOLOGIST_RECALL
+from l2d_core.reproductions.request import Request
+from l2d_core.reproductions.trained import run_all, trainings_table
+from l2d_core.runs import Run, is_done, open_run
+
+BUDGETS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+# Trained once; and once for each budget above 0. At 0 the latter are the classifier "score": no case is sent away.
+ONCE = ("softmax", "one_vs_all", "score", "compare_confidence")
+EACH_BUDGET = ("confidence", "triage", "triage_network")
+
+_VOTER = ExpertConfig("human", name=ONE_VOTER)
+_ADAM = {"optimizer": "adam", "weight_decay": 0.0, "schedule": "cosine_warmup"}
+_TWEETS = RunConfig(
+    dataset="hate_speech", model="text_cnn", expert=_VOTER, learning_rate=1e-3, batch_size=128, augment="none", **_ADAM
+)
+_GALAXIES = RunConfig(
+    dataset="galaxy_zoo", model="small_resnet", expert=_VOTER, learning_rate=1e-3, batch_size=32, **_ADAM
+)
+_LESIONS = RunConfig(
+    dataset="ham10000",
+    model="resnet34",
+    model_options={"pretrained": True},
+    expert=ExpertConfig(accuracy=tuple(DERMATOLOGIST_RECALL[name] for name in LAB_DATASETS["ham10000"].class_names)),
+    learning_rate=0.01,
+    batch_size=256,
+    epochs=100,
+    schedule="cosine_warmup",
+    warmup_epochs=5,
+)
+# Scale -> data set of the lab -> the settings of its networks, but for loss and seed.
+NETWORKS: dict[str, dict[str, RunConfig]] = {
+    "cpu": {
+        "hate_speech": replace(_TWEETS, epochs=4, warmup_epochs=1),
+        "galaxy_zoo": replace(_GALAXIES, epochs=12, warmup_epochs=2, dataset_options={"size": 48}),
+    },
+    "paper": {
+        "ham10000": _LESIONS,
+        "hate_speech": replace(_TWEETS, epochs=100, warmup_epochs=5),
+        "galaxy_zoo": replace(
+            _GALAXIES, model="resnet50", model_options={"pretrained": True}, epochs=100, warmup_epochs=5
+        ),
+    },
+}
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a run of a data set trains: a loss, for a budget or, where it knows none, for all, and a seed."""
+
+    dataset: str
+    loss: str
+    budget: float | None
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Of its folder."""
+        budget = "" if self.budget is None else f"-budget={self.budget:g}"
+        return f"{self.dataset}-{self.loss}{budget}-seed={self.seed}"
+
+    def config(self, base: RunConfig) -> RunConfig:
+        """Its settings. A triage network learns the triage of the classifier of the same budget and seed."""
+        options: dict[str, float | str] = {} if self.budget is None else {"budget": self.budget}
+        if self.loss == "triage_network":
+            options["classifier"] = replace(self, loss="triage").name
+        return replace(base, surrogate=self.loss, surrogate_options=options, seed=self.seed)
+
+
+def networks_of(request: Request) -> dict[str, RunConfig]:
+    """The data sets at the request's scale, and the settings of their networks. ValueError at the scale quick."""
+    require_known("scale, of whole networks,", request.scale, NETWORKS)
+    changed = {name: replace(own, reference=request.reference) for name, own in NETWORKS[request.scale].items()}
+    if request.epochs is None:
+        return changed
+    epochs = request.epochs
+    return {
+        name: replace(own, epochs=epochs, warmup_epochs=min(own.warmup_epochs, epochs - 1))
+        for name, own in changed.items()
+    }
+
+
+def plan_runs(dataset: str, seeds: Sequence[int]) -> list[Trained]:
+    """All that is trained on a data set."""
+    once = [Trained(dataset, loss, None, seed) for seed in seeds for loss in ONCE]
+    each = [
+        Trained(dataset, loss, budget, seed) for seed in seeds for loss in EACH_BUDGET for budget in BUDGETS if budget
+    ]
+    return once + each
+
+
+def network_points(request: Request) -> tuple[dict[str, list[BudgetPoint]], pd.DataFrame]:
+    """Data set -> its points as of `budget_errors`; and a row a run: setting, surrogate, seed, epochs, seconds, device.
+
+    Runs lie in runs-SCALE-budgets of the request's folder, each goes on where it was left off, and those that are done
+    are taken as they are. Errors as of `trained.train_systems`.
+    """
+    assert request.folder is not None  # `Request`
+    folder, bases = Path(request.folder) / f"runs-{request.scale}-budgets", networks_of(request)
+    plan = {one.name: one for dataset in bases for one in plan_runs(dataset, request.seeds)}
+    configs = {name: one.config(bases[one.dataset]) for name, one in plan.items()}
+    _require_data({plan[name].dataset for name, own in configs.items() if not is_done(folder / name, own)}, request)
+    first = {name: config for name, config in configs.items() if config.surrogate != "triage_network"}
+    run_all(first, folder, request)
+    run_all(configs, folder, request)  # triage networks, which learn from classifiers that are done
+    runs = {name: open_run(folder / name, LOSSES) for name in configs}
+    points = {dataset: [point for seed in request.seeds for point in _points(runs, dataset, seed)] for dataset in bases}
+    tables = [trainings_table([runs[name]]).assign(setting=_setting(one)) for name, one in plan.items()]
+    return points, pd.concat(tables, ignore_index=True)
+
+
+# Data set -> what raises FileNotFoundError, with ways to get it, where it is not there.
+_LOOK: dict[str, Callable[[Path], object]] = {
+    "ham10000": ham10000.list_images,
+    "hate_speech": hate_speech.find_tweets,
+    "galaxy_zoo": galaxy_zoo.list_images,
+}
+
+
+def _require_data(datasets: Collection[str], request: Request) -> None:
+    """See that the data are there before the first training, rather than in the middle of many."""
+    for name in sorted(datasets):
+        _LOOK[name](Path(request.data_root))
+
+
+def _setting(one: Trained) -> str:
+    title = LAB_DATASETS[one.dataset].title.split(":")[0]
+    return title if one.budget is None else f"{title}, budget {one.budget:.0%}"
+
+
+def _points(runs: Mapping[str, Run], dataset: str, seed: int) -> Iterator[BudgetPoint]:
+    once = {loss: runs[Trained(dataset, loss, None, seed).name] for loss in ONCE}
+    validation = once["score"].validation
+    temperature = fit_temperature(validation.logits, validation.labels)
+    right = float(validation.expert_correct.mean())
+    for budget in BUDGETS:
+        each = {
+            loss: runs[Trained(dataset, loss, budget, seed).name] if budget else once["score"] for loss in EACH_BUDGET
+        }
+        trained = {loss: run.test for loss, run in {**once, **each}.items()}
+        for method, scores, margin in method_margins(trained, temperature, right):
+            for rule in RULES:
+                yield budget_point(method, rule, budget, seed, scores, margin)
