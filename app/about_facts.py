@@ -49,6 +49,8 @@ def data_sets() -> list[DataSet]:
     for name, dataset in LAB_DATASETS.items():
         published = PUBLISHED.get(name)
         source = f"{published.SOURCE}. Licence: {published.LICENCE}" if published else dataset.source
+        if dataset.people is not None:
+            source = f"{source}. What people answered: {dataset.people.source}"
         found.append(DataSet(dataset.title, source))
     return found
 
@@ -66,6 +68,7 @@ def shipped_runs() -> list[ShippedRun]:
             row["test_cases"],
         )
         for row in table[(table["root"] == "shipped") & (table["problem"] == "")].to_dict("records")
+        if row["measures"]  # of one that is being written there are none yet
     ]
 
 

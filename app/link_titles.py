@@ -1,4 +1,4 @@
-"""The choices that a link writes by their lasting names, where Streamlit's own address writes the titles shown."""
+"""Lasting names of choices in links, where Streamlit's own address writes the titles shown."""
 
 from collections.abc import Callable, Iterable, Mapping
 

@@ -4,6 +4,7 @@ Streamlit itself restores a setting whose widget is bound to the address, and dr
 """
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -11,6 +12,9 @@ from urllib.parse import urlencode, urlsplit
 VERSION = "1"
 VERSION_KEY = "v"
 MAX_NOTED = 5
+WORD_JOINER = "\u2060"
+# What begins an address or an icon: "https:" of "https://", "www" of "www.x", "@" of "a@x", ":" of ":material/x:".
+_LINKS = re.compile(r":(?=[\w/])|www(?=\.)|@", re.IGNORECASE)
 MAX_SHOWN = 40  # characters of a value from an address that are shown again
 
 Shown = Callable[[Any], str]  # how a setting's value is written in an address, where not as itself
@@ -101,4 +105,9 @@ def _is_finite(text: str) -> bool:
 def short(text: str) -> str:
     """A text from an address, so that it can stand in a sentence and in Markdown."""
     plain = "".join(mark if mark.isalnum() or mark in " .,-_+:;/" else "?" for mark in text)
-    return plain if len(plain) <= MAX_SHOWN else f"{plain[:MAX_SHOWN]}..."
+    return without_links(plain if len(plain) <= MAX_SHOWN else f"{plain[:MAX_SHOWN]}...") or "(empty)"
+
+
+def without_links(text: str) -> str:
+    """Text of which Markdown makes no link and no icon: addresses are broken up by a mark without width."""
+    return _LINKS.sub(f"\\g<0>{WORD_JOINER}", text)

@@ -182,7 +182,16 @@ class Session:
             if kind == "script_finished" and started and message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
                 if message.script_finished not in FINISHED:
                     answer.errors.append(f"the run ended with {message.script_finished}")
+                if not fragment:
+                    self._forget_all_but(answer)
                 return answer
+
+    def _forget_all_but(self, answer: Answer) -> None:
+        """Keep the state of widgets that are on the page alone, as browsers do."""
+        alive = {one.id for one in answer.sliders.values()}
+        alive |= {widget for widget, _ in (*answer.buttons.values(), *answer.uploaders.values())}
+        self._states = {widget: state for widget, state in self._states.items() if widget in alive}
+        self._moved = {widget: value for widget, value in self._moved.items() if widget in alive}
 
     async def _receive(self) -> ForwardMsg:
         data = await self._connection.recv(decode=False)

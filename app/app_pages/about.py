@@ -37,9 +37,10 @@ def privacy() -> str:
     """What is kept of visitors, for how long, and what is sent anywhere."""
     kept = about_facts.seconds_kept()
     sends = (
-        "**Streamlit's usage statistics are switched on on this server**, and go to its makers; "
+        "**Telemetry**: Streamlit's usage statistics are switched on on this server, and go to its makers."
         if about_facts.sends_statistics()
-        else "Streamlit's usage statistics are off on this server; "
+        else "**No telemetry**: Streamlit's usage statistics are off on this server. The pages load nothing from other "
+        "servers."
     )
     return f"""
 - **Pictures and tables on "Skin lesions"** are held in the server's memory, for your browser tab alone; no file is
@@ -50,8 +51,8 @@ def privacy() -> str:
 - **Trainings** are written into the server's folder of runs, and stay until their owner deletes them. All visitors
   can see them, with the names given to them, and compare them; only who holds a training's own link can change it.
 - **The live lab** keeps the results of recent settings in memory for all visitors, without who asked for them.
-- **No telemetry**: {sends}`gatherUsageStats` in `.streamlit/config.toml` says so. The pages load nothing from other
-  servers and need no account. Who runs this server may keep logs of visits.
+- {sends} `gatherUsageStats` in `.streamlit/config.toml` says so. The pages need no account. Who runs this server may
+  keep logs of visits.
 """
 
 

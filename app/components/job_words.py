@@ -4,6 +4,7 @@ from components.looks import GREY, SYSTEMS
 from jobs import JobView
 from l2d_core.progress import clock, percent
 from l2d_core.surrogates import SURROGATES
+from links import without_links
 from train_menu import DATASETS, NETWORKS, network_of
 
 # State -> colour of the badge and icon.
@@ -48,8 +49,11 @@ def name(view: JobView) -> str:
 
 
 def plain(text: str) -> str:
-    """Text as Markdown that shows it letter by letter."""
-    return "".join(f"&#{ord(letter)};" if not letter.isalnum() and letter not in " ,.-" else letter for letter in text)
+    """Text as Markdown that shows it letter by letter, and makes no link of it."""
+    marks = " ,.-"
+    return "".join(
+        letter if letter.isalnum() or letter in marks else f"&#{ord(letter)};" for letter in without_links(text)
+    )
 
 
 def subject(view: JobView) -> str:

@@ -12,7 +12,7 @@ from teaching import GROUPS, Teaching
 
 ARRIVAL, WAITING = "share_arrival", "share_waiting"
 TEACHING, REVEALED = "share_teaching", "share_revealed"
-RESERVED = teaching.KEYS | {"job", "run"}
+RESERVED = teaching.KEYS | {"job", "run", "base"}
 PRIVATE = teaching.KEYS | {"job", links.VERSION_KEY}  # a job's link holds its owner's secret
 CITATION = """@inproceedings{verma2022calibrated,
   title     = {Calibrated Learning to Defer with One-vs-All Classifiers},
@@ -71,7 +71,9 @@ def note_junk(page: str) -> None:
         given |= {key: text for key, text in st.session_state.get(WAITING, {}).items() if key in keys}
         found += links.notes(given, st.session_state, keys, RESERVED)
     st.session_state[WAITING] = {
-        key: text for key, text in given.items() if key in (keys or ()) and st.session_state.get(key) is None
+        key: text
+        for key, text in given.items()
+        if key in (keys or ()) and key not in RESERVED and st.session_state.get(key) is None
     }
     for note in found:
         st.info(note, icon=":material/link_off:")

@@ -1,10 +1,12 @@
 """On the path: the app, as `streamlit run` has it, and the library's tests; what a test can watch or hold open."""
 
 import sys
+from functools import cache
 from types import SimpleNamespace
 
 import pytest
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 
 pytest.register_assert_rewrite("lab_page")
 
@@ -31,6 +33,15 @@ def _experiments_in_this_process():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cached, "workers", OwnProcess)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _packages_are_looked_through_once():
+    """Not in each new session: a server looks for components among all installed packages once, as it starts."""
+    with pytest.MonkeyPatch.context() as patch:
+        scan = manifest_scanner.scan_component_manifests
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(scan))
         yield
 
 

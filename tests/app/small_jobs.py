@@ -18,7 +18,7 @@ SHORT = RunConfig(
     patience=None,
 )
 LONG = replace(SHORT, epochs=5000)
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 120
 
 
 def wait_until(is_so, what):

@@ -1,5 +1,7 @@
 """Links: every setting in, the same settings out, and a word on whatever did not fit."""
 
+import html
+import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -11,6 +13,7 @@ import link_titles
 import links
 import teaching
 from components import learn_frame, settings_panel, share
+from components.job_words import plain
 from l2d_core.datasets import LAB_DATASETS
 from teaching import Teaching
 
@@ -362,3 +365,24 @@ def test_a_page_with_nothing_to_show_can_be_shared_all_the_same(monkeypatch):
     app = open_link(LAB, {})
     assert app.error[0].value == "broken"
     assert app.get("popover")
+
+
+@pytest.mark.parametrize(
+    "text", ["https://a.example/x", "HTTP://a.example", "www.a.example", "me@a.example", ":material/x:"]
+)
+def test_markdown_makes_no_link_or_icon_of_what_an_address_holds(text):
+    """Such a text is only recognised with these marks side by side."""
+    for shown in (links.short(text), html.unescape(plain(text))):
+        assert not re.search(r"https?://|www\.|\w@\w|:material/", shown, re.IGNORECASE)
+        readable = shown.replace(links.WORD_JOINER, "")
+        assert readable.replace("?", "@") == text  # `short` shows an @ as ?
+
+
+def test_the_base_of_differences_is_not_asked_for_again_once_it_was_read():
+    run = ["shipped/cifar10-softmax", "shipped/cifar10-one_vs_all"]
+    app = open_link(COMPARE, {"run": run, "base": run[0]})
+    assert not [note.value for note in app.info if "base" in note.value]
+    app.session_state["base"] = run[1]
+    app.run()
+    assert not [note.value for note in app.info if "base" in note.value]
+    assert not app.exception

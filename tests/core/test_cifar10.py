@@ -1,8 +1,6 @@
 """CIFAR-10 from batches and from an image folder: the same ids, splits and pixels, and messages that name files."""
 
-import os
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,13 +10,10 @@ from PIL import Image
 
 from l2d_core.datasets import cifar10
 
-DATA_ROOT = Path(os.environ.get("L2D_DATA_ROOT", ""))
-
 
 @pytest.fixture(autouse=True)
-def _small(monkeypatch, request):
-    if "data" not in request.keywords:
-        shrink(monkeypatch)
+def _small(monkeypatch):
+    shrink(monkeypatch)
 
 
 @pytest.fixture
@@ -185,15 +180,3 @@ def test_batches_in_another_order_or_number_are_refused(tmp_path, change, messag
     path.write_bytes(python2_batch(rows, labels))
     with pytest.raises(ValueError, match=message):
         cifar10.load(tmp_path)
-
-
-@pytest.mark.data
-@pytest.mark.skipif(not (DATA_ROOT / "cifar10").is_dir(), reason="L2D_DATA_ROOT holds no cifar10")
-def test_the_real_data_set_is_split_in_45000_5000_10000():
-    splits = cifar10.load(DATA_ROOT, seed=0)
-    sizes = [
-        (len(data), data.labels.bincount().unique().numel()) for data in (splits.train, splits.validation, splits.test)
-    ]
-    assert sizes == [(45_000, 1), (5_000, 1), (10_000, 1)]
-    assert splits.train.inputs.mean((0, 2, 3)).abs().max() < 1e-4
-    assert splits.test.inputs.mean((0, 2, 3)).abs().max() < 0.05

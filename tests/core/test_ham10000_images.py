@@ -1,8 +1,6 @@
 """HAM10000 as images for training: sizes, scale, rows, splits, options, and damaged files."""
 
-import os
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +17,6 @@ from l2d_core.models.backbones import MEAN, STD
 from l2d_core.run_data import load_splits
 from l2d_core.shipped_runs import DERMATOLOGIST, SHIPPED
 
-DATA_ROOT = Path(os.environ.get("L2D_DATA_ROOT", "data"))
 CONFIG = RunConfig(dataset="ham10000", expert=DERMATOLOGIST)
 pytestmark = pytest.mark.filterwarnings(IGNORE_SIZE)
 
@@ -119,17 +116,6 @@ def test_the_shipped_settings_are_of_this_data_set_and_the_paper_s_expert():
         assert config.surrogate == name.removeprefix("ham10000-")
         assert config.expert == ExpertConfig(accuracy=(0.39, 0.45, 0.37, 0.06, 0.21, 0.95, 0.48))
         assert RunConfig.from_json(config.to_json()) == config
-
-
-@pytest.mark.data
-@pytest.mark.skipif(not (DATA_ROOT / "ham10000").is_dir(), reason="L2D_DATA_ROOT holds no ham10000")
-def test_the_real_images_are_split_as_the_live_lab_s_features_are():
-    from l2d_core.datasets.feature_banks import load_splits as load_features
-
-    images, features = ham10000_images.load(DATA_ROOT, height=16, width=16), load_features("ham10000")
-    for mine, theirs in zip(parts_of(images), parts_of(features), strict=True):
-        assert set(mine.ids) == set(theirs.ids)
-    assert sum(len(data) for data in parts_of(images)) == 10_015
 
 
 @pytest.mark.parametrize("size", [(450, 600), (150, 200), (90, 333)])

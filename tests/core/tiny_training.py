@@ -86,6 +86,8 @@ LONG = replace(CONFIG, epochs=50, patience=None, optimizer="adamw", learning_rat
 
 def serve(checkpoint):
     """For each line that comes in, train in a new process, say its number, and wait for its end."""
+    import torch._dynamo
+
     torch.set_num_threads(1)
     for _ in sys.stdin:
         process = os.fork()
