@@ -1,4 +1,4 @@
-"""What a loss is told of each case of a run beside its label: how good the expert is, or what the best triage does."""
+"""Numbers of the cases of a run for losses told more than labels and answers, as how often the expert is right."""
 
 import os
 from collections.abc import Callable
@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from l2d_core.array_files import load_arrays, save_arrays
 from l2d_core.baselines.classifier import class_loss
 from l2d_core.baselines.network_losses import BUDGET, LOSSES
 from l2d_core.baselines.triage import best_triage, expert_loss
@@ -16,8 +17,11 @@ from l2d_core.config import RunConfig
 from l2d_core.data import DeferralData, Splits
 from l2d_core.prediction import predict
 from l2d_core.run_data import right_probability
-from l2d_core.runs import Run, is_done, open_run
+from l2d_core.runs import CHECKPOINT, Run, is_done, open_run
 from l2d_core.training_job import CaseNumbers
+
+NUMBERS = "checkpoint/numbers.npz"  # beside the checkpoint, which is good for these alone
+MAX_BYTES = 2**30  # of that file, unpacked
 
 
 def find_numbers(
@@ -30,13 +34,40 @@ def find_numbers(
     """The numbers that the loss of a run in this folder is told of its cases; None for a loss that needs none.
 
     A triage network learns the triage of a run of the loss "triage", the name of whose folder, beside its own, is its
-    option classifier. ValueError where the expert's loss is not known, and where that run is not done, or another one.
+    option classifier. To go on from a checkpoint the numbers are those kept with it, as of `save_numbers`: found anew,
+    a near tie between expert and machine may go the other way.
+
+    ValueError where the expert's loss is not known, and where the classifier is not done, or another run.
     """
     find = _FIND.get(config.surrogate)
     if find is None:
         return None
+    kept = load_numbers(folder) if (Path(folder) / CHECKPOINT).exists() else None
+    if kept is not None and (len(kept.train), len(kept.validation)) == (len(splits.train), len(splits.validation)):
+        return kept
     told = find(_Asked(config, splits, Path(data_root), Path(folder), device))
     return CaseNumbers(*(_as_numbers(told(data)) for data in (splits.train, splits.validation)))
+
+
+def save_numbers(folder: str | os.PathLike, numbers: CaseNumbers) -> None:
+    """Keep the numbers of a run in its folder, whole or not at all. OSError where they cannot be written."""
+    path = Path(folder) / NUMBERS
+    path.parent.mkdir(exist_ok=True)
+    save_arrays(path, {"train": numbers.train.numpy(), "validation": numbers.validation.numpy()})
+
+
+def load_numbers(folder: str | os.PathLike) -> CaseNumbers | None:
+    """The numbers kept in the folder of a run; None where there are none that can be read."""
+    try:
+        arrays = load_arrays(Path(folder) / NUMBERS, MAX_BYTES)
+    except (OSError, ValueError):
+        return None
+    parts = [arrays.get(name, np.empty(0)) for name in ("train", "validation")]
+    return CaseNumbers(*map(torch.from_numpy, parts)) if all(_are_numbers(part) for part in parts) else None
+
+
+def _are_numbers(values: np.ndarray) -> bool:
+    return values.ndim == 1 and len(values) > 0 and values.dtype == np.float32 and bool(np.isfinite(values).all())
 
 
 @dataclass(frozen=True)

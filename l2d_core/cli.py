@@ -190,7 +190,8 @@ def reproduce_result(
             residual networks with the paper's settings, for a GPU. The last two need --out, and go on where they were.
         out: A folder for the tables as CSV, a manifest and a page as Markdown, and the runs of whole networks.
         epochs: Of whole networks, in place of the scale's.
-        reference: As the paper's authors ran it, where their code differs from what the paper says.
+        reference: As the paper's authors ran it, where their code differs from what the paper says; of whole networks
+            there are no budgets so.
         data_root: The folder of the data sets, for whole networks.
         device: auto, cpu, cuda, mps, ..., for whole networks.
         scheduler: Of a Dask cluster, as tcp://HOST:8786; without one, worker processes on this machine.

@@ -1,18 +1,21 @@
 """Reproduce results of the paper by name, and keep them: tables as CSV, a manifest, and a page of Markdown."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from l2d_core.checks import require_known
 from l2d_core.comparison import MEASURES
+from l2d_core.datasets import cifar10
 from l2d_core.environment import PACKAGES, package_version
-from l2d_core.reproductions import ONLY_QUICK, REPRODUCTIONS
+from l2d_core.reproductions import NOT_AS_REFERENCE, ONLY_QUICK, REPRODUCTIONS
+from l2d_core.reproductions.budget_networks import missing_data
 from l2d_core.reproductions.reproduction import TITLES, Reproduction, say_trainings
 from l2d_core.reproductions.request import Request
 from l2d_core.reproductions.stored import read_reproduction, write_reproduction
+from l2d_core.reproductions.trained import runs_folder
 from l2d_core.runs import write_whole
 
 __all__ = ["PAGE", "as_markdown", "names_at", "read_reproduction", "reproduce", "reproduce_all"]
@@ -38,15 +41,30 @@ def reproduce(name: str, request: Request, folder: str | os.PathLike | None = No
     return result
 
 
-def names_at(scale: str) -> list[str]:
-    """The results that there are at a scale, in the order of the paper."""
-    return [name for name in REPRODUCTIONS if scale == "quick" or name not in ONLY_QUICK]
+def names_at(scale: str, *, reference: bool = False) -> list[str]:
+    """The results that there are at a scale, in the order of the paper; reference: of whole networks, those that can
+    be made as the paper's authors ran it.
+    """
+    left_out = set() if scale == "quick" else ONLY_QUICK | (NOT_AS_REFERENCE if reference else frozenset())
+    return [name for name in REPRODUCTIONS if name not in left_out]
 
 
 def reproduce_all(request: Request, folder: str | os.PathLike | None = None) -> Iterator[tuple[str, Reproduction]]:
-    """One after another, each kept as soon as it is there."""
-    for name in names_at(request.scale):
+    """One after another, each kept as soon as it is there. FileNotFoundError, before the first, names missing data."""
+    names = names_at(request.scale, reference=request.reference)
+    if request.scale != "quick":
+        _require_data(names, request)
+    for name in names:
         yield name, reproduce(name, request, folder)
+
+
+def _require_data(names: Sequence[str], request: Request) -> None:
+    missing = missing_data(request) if "budgets" in names else []
+    is_new = not runs_folder(request).exists()  # else the first result that is not done says it, before any training
+    if is_new and request.network.dataset == "cifar10" and cifar10.find_layout(request.data_root) is None:
+        missing.insert(0, f"there is no CIFAR-10 in {request.data_root}. {cifar10.THREE_WAYS}")
+    if missing:
+        raise FileNotFoundError(" ".join(missing))
 
 
 def as_markdown(result: Reproduction) -> str:

@@ -187,7 +187,8 @@ def _step(job: TrainingJob, rows: Tensor, moves: Tensor, correct: Tensor, rate: 
         logits = job.forward(to_device(images, job.device, config.channels_last))
     weights = None if job.weights is None else job.weights.index_select(0, rows)
     told = None if job.numbers is None else job.numbers.index_select(0, rows)
-    loss = _mean_loss(job, logits.float(), job.labels.index_select(0, rows), correct, weights, told)
+    labels = job.labels.index_select(0, rows)
+    loss = _mean_loss(job, logits.float(), labels, correct, weights, told, job.surrogate.loss)
     job.optimizer.zero_grad(set_to_none=True)
     loss.backward()
     slopes = [parameter.grad for parameter in job.model.parameters() if parameter.grad is not None]
@@ -205,10 +206,11 @@ def _mean_loss(
     correct: Tensor,
     weights: Tensor | None,
     numbers: Tensor | None,
+    case_loss: Callable[..., Tensor],
 ) -> Tensor:
     """In nats; with the reference's settings in bits, as its authors took logarithms to the base 2."""
     told = {} if numbers is None else {"number": numbers}
-    loss = job.surrogate.loss(logits, labels, correct, **told, **job.config.surrogate_options)
+    loss = case_loss(logits, labels, correct, **told, **job.config.surrogate_options)
     loss = loss.mean() if weights is None else (weights * loss).mean()
     return loss / math.log(2) if job.config.reference else loss
 
@@ -228,7 +230,8 @@ def _validate(job: TrainingJob, epoch: int) -> tuple[float, dict[str, float | No
     if not logits.isfinite().all():
         raise TrainingDiverged(f"validation logits are not finite after epoch {epoch}. {_advice(config)}")
     answers = _answers(job, data, "validation answers", epoch) if config.reference else data.answers
-    loss = _mean_loss(job, logits, data.labels, answers == data.labels[:, None], None, job.validation_numbers)
+    correct, case_loss = answers == data.labels[:, None], job.surrogate.validation_loss or job.surrogate.loss
+    loss = _mean_loss(job, logits, data.labels, correct, None, job.validation_numbers, case_loss)
     return float(loss), validation_metrics(logits, data, answers, job.surrogate.name)
 
 

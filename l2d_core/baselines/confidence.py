@@ -8,6 +8,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from l2d_core.baselines.classifier import case_shares, class_confidence, class_loss, classifier_gradient, sent_away
+from l2d_core.baselines.triage import LEAST_PROBABILITY
 from l2d_core.checks import require_known
 from l2d_core.lab_job import HeadBatch, HeadLoss
 from l2d_core.surrogates.surrogate import check_batch, in_float32_or_better
@@ -54,6 +55,22 @@ def confidence_case_loss(
     logits = in_float32_or_better(logits)
     used = ~sent_away(_gain(logits.detach(), number)[None], budget)[0]
     return case_shares(used) * class_loss(logits, labels)
+
+
+def confidence_validation_loss(
+    logits: Tensor, labels: Tensor, expert_correct: Tensor, *, number: Tensor, budget: float = 1.0
+) -> Tensor:
+    """The loss of who decides each case by the rule "kept": -ln p_y if the machine does, and of a case sent away
+    -ln p if the expert is right in it, else -ln(1 - p), with p = P(y = m) in 1e-6..1 - 1e-6.
+
+    Its mean is over all cases, so that networks which send away different ones can be compared by it. Arguments as of
+    `confidence_case_loss`; returns (B,) nats.
+    """
+    check_batch(logits, labels, expert_correct)
+    logits = in_float32_or_better(logits)
+    p = number.to(logits.dtype).clamp(LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
+    expert = -torch.where(expert_correct[:, 0], p, 1 - p).log()
+    return torch.where(sent_away(_gain(logits, number)[None], budget)[0], expert, class_loss(logits, labels))
 
 
 def _least(gain: Tensor, budget: float) -> Tensor:

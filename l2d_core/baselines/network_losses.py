@@ -1,4 +1,4 @@
-"""The methods that the paper compares with as losses of whole networks, which the same loop trains as surrogates.
+"""The paper's baselines as losses of whole networks, trained by the same loop as surrogates.
 
 They are no surrogates of learning to defer: none estimates how likely the expert is right but compare-confidence, and
 none decides by the largest of its scores. How each decides, its own file says.
@@ -11,13 +11,14 @@ from torch import Tensor
 
 from l2d_core.baselines import METHODS
 from l2d_core.baselines.compare_confidence import compare_case_loss, compare_loss
-from l2d_core.baselines.confidence import confidence_case_loss, confidence_loss
+from l2d_core.baselines.confidence import confidence_case_loss, confidence_loss, confidence_validation_loss
 from l2d_core.baselines.score import score_case_loss, score_loss
 from l2d_core.baselines.triage import (
     triage_case_loss,
     triage_loss,
     triage_network_case_loss,
     triage_network_loss,
+    triage_validation_loss,
 )
 from l2d_core.lab_job import HeadBatch, HeadLoss
 from l2d_core.surrogates import SURROGATES, Surrogate
@@ -53,6 +54,7 @@ def _loss(
     head: Callable[..., HeadLoss],
     number: str = "",
     options: dict[str, float | str] | None = None,
+    validation_loss: Callable[..., Tensor] | None = None,
 ) -> Surrogate:
     method = METHODS[name.removesuffix("_network")]
     return Surrogate(
@@ -68,6 +70,7 @@ def _loss(
         is_consistent=False,
         options=options or {},
         number=number,
+        validation_loss=validation_loss,
     )
 
 
@@ -82,6 +85,7 @@ NETWORK_LOSSES: dict[str, Surrogate] = {
         lambda number, budget=1.0: confidence_loss(budget, {ONE_SEED: float(number[0])}),
         "how often the expert is right, one number for all",
         BUDGET,
+        confidence_validation_loss,
     ),
     "triage": _loss(
         "triage",
@@ -89,6 +93,7 @@ NETWORK_LOSSES: dict[str, Surrogate] = {
         lambda number, budget=1.0: triage_loss(budget, number.numpy()),
         "the expert's loss, -ln P(m = y | case)",
         BUDGET,
+        triage_validation_loss,
     ),
     "triage_network": _loss(
         "triage_network",

@@ -56,6 +56,19 @@ def triage_case_loss(
     return case_shares(used) * losses
 
 
+def triage_validation_loss(
+    logits: Tensor, labels: Tensor, expert_correct: Tensor, *, number: Tensor, budget: float = 1.0
+) -> Tensor:
+    """The loss of who decides each case in the best triage: the expert's if sent away, else the classifier's.
+
+    Its mean is over all cases, so that networks which send away different ones can be compared by it. Arguments as of
+    `triage_case_loss`; returns (B,) nats.
+    """
+    check_batch(logits, labels, expert_correct)
+    own = class_loss(in_float32_or_better(logits), labels)
+    return torch.where(sent_away((own - number)[None], budget)[0], number.to(own.dtype), own)
+
+
 def best_triage(machine_loss: np.ndarray, losses: np.ndarray, budget: float) -> Bool[np.ndarray, " N"]:
     """Defer the min(floor(bN), n) cases that gain most, n those where the expert's loss is below the machine's."""
     return defer_by_budget(as_floats("machine_loss", machine_loss) - losses, budget, forced=False)

@@ -1,14 +1,16 @@
 """Error against budget with whole networks: what is trained on each data set, in folders, and how often it errs."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
+import torch
 
 from l2d_core.baselines.budget_errors import RULES, BudgetPoint, budget_point, method_margins
 from l2d_core.baselines.classifier import fit_temperature
 from l2d_core.baselines.network_losses import LOSSES
+from l2d_core.case_numbers import find_numbers, load_numbers
 from l2d_core.checks import require_known
 from l2d_core.config import ExpertConfig, RunConfig
 from l2d_core.datasets import LAB_DATASETS, galaxy_zoo, ham10000, hate_speech
@@ -16,6 +18,7 @@ from l2d_core.datasets.voters import ONE_VOTER
 from l2d_core.experts import DERMATOLOGIST_RECALL
 from l2d_core.reproductions.request import Request
 from l2d_core.reproductions.trained import run_all, trainings_table
+from l2d_core.run_data import load_splits
 from l2d_core.runs import Run, is_done, open_run
 
 BUDGETS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -82,15 +85,22 @@ class Trained:
 
 
 def networks_of(request: Request) -> dict[str, RunConfig]:
-    """The data sets at the request's scale, and the settings of their networks. ValueError at the scale quick."""
+    """The data sets at the request's scale, and the settings of their networks. ValueError at the scale quick.
+
+    ValueError for the reference's settings too, by which an expert answers anew in each batch: a voter cannot.
+    """
     require_known("scale, of whole networks,", request.scale, NETWORKS)
-    changed = {name: replace(own, reference=request.reference) for name, own in NETWORKS[request.scale].items()}
-    if request.epochs is None:
-        return changed
-    epochs = request.epochs
+    if request.reference:
+        raise ValueError(
+            "budgets of whole networks are not made as the authors ran it (--reference): answers would be drawn anew "
+            "in each batch, and the voters of HateSpeech and Galaxy Zoo have answered once"
+        )
+    networks, epochs = NETWORKS[request.scale], request.epochs
+    if epochs is None:
+        return dict(networks)
     return {
         name: replace(own, epochs=epochs, warmup_epochs=min(own.warmup_epochs, epochs - 1))
-        for name, own in changed.items()
+        for name, own in networks.items()
     }
 
 
@@ -109,16 +119,17 @@ def network_points(request: Request) -> tuple[dict[str, list[BudgetPoint]], pd.D
     Runs lie in runs-SCALE-budgets of the request's folder, each goes on where it was left off, and those that are done
     are taken as they are. Errors as of `trained.train_systems`.
     """
-    assert request.folder is not None  # `Request`
-    folder, bases = Path(request.folder) / f"runs-{request.scale}-budgets", networks_of(request)
-    plan = {one.name: one for dataset in bases for one in plan_runs(dataset, request.seeds)}
-    configs = {name: one.config(bases[one.dataset]) for name, one in plan.items()}
-    _require_data({plan[name].dataset for name, own in configs.items() if not is_done(folder / name, own)}, request)
+    folder, bases, plan, configs = _planned(request)
+    if missing := missing_data(request):
+        raise FileNotFoundError(" ".join(missing))
     first = {name: config for name, config in configs.items() if config.surrogate != "triage_network"}
     run_all(first, folder, request)
     run_all(configs, folder, request)  # triage networks, which learn from classifiers that are done
     runs = {name: open_run(folder / name, LOSSES) for name in configs}
-    points = {dataset: [point for seed in request.seeds for point in _points(runs, dataset, seed)] for dataset in bases}
+    points = {
+        dataset: [point for seed in request.seeds for point in _points(runs, dataset, seed, request.data_root)]
+        for dataset in bases
+    }
     tables = [trainings_table([runs[name]]).assign(setting=_setting(one)) for name, one in plan.items()]
     return points, pd.concat(tables, ignore_index=True)
 
@@ -131,10 +142,28 @@ _LOOK: dict[str, Callable[[Path], object]] = {
 }
 
 
-def _require_data(datasets: Collection[str], request: Request) -> None:
-    """See that the data are there before the first training, rather than in the middle of many."""
-    for name in sorted(datasets):
-        _LOOK[name](Path(request.data_root))
+def missing_data(request: Request) -> list[str]:
+    """Of each data set that is not there, and on which a training is not done, what is missing and how to get it.
+
+    To be said before the first training, rather than in the middle of many.
+    """
+    folder, _, plan, configs = _planned(request)
+    missing = []
+    for name in sorted({plan[name].dataset for name, own in configs.items() if not is_done(folder / name, own)}):
+        try:
+            _LOOK[name](Path(request.data_root))
+        except FileNotFoundError as problem:
+            missing.append(str(problem))
+    return missing
+
+
+def _planned(request: Request) -> tuple[Path, dict[str, RunConfig], dict[str, Trained], dict[str, RunConfig]]:
+    """The folder of the runs, `networks_of`, and by the name of each run what it trains and its settings."""
+    assert request.folder is not None  # `Request`
+    bases = networks_of(request)
+    plan = {one.name: one for dataset in bases for one in plan_runs(dataset, request.seeds)}
+    configs = {name: one.config(bases[one.dataset]) for name, one in plan.items()}
+    return Path(request.folder) / f"runs-{request.scale}-budgets", bases, plan, configs
 
 
 def _setting(one: Trained) -> str:
@@ -142,11 +171,21 @@ def _setting(one: Trained) -> str:
     return title if one.budget is None else f"{title}, budget {one.budget:.0%}"
 
 
-def _points(runs: Mapping[str, Run], dataset: str, seed: int) -> Iterator[BudgetPoint]:
+def _expert_right(run: Run, data_root: Path) -> float:
+    """How often the expert is right in training, as a run of the loss "confidence" was told."""
+    told = load_numbers(run.folder)
+    if told is None:  # it came without its checkpoint
+        splits = load_splits(run.config, data_root)
+        told = find_numbers(run.config, splits, data_root, run.folder, torch.device("cpu"))
+    assert told is not None  # that loss is told
+    return float(told.train[0])
+
+
+def _points(runs: Mapping[str, Run], dataset: str, seed: int, data_root: Path) -> Iterator[BudgetPoint]:
     once = {loss: runs[Trained(dataset, loss, None, seed).name] for loss in ONCE}
     validation = once["score"].validation
     temperature = fit_temperature(validation.logits, validation.labels)
-    right = float(validation.expert_correct.mean())
+    right = _expert_right(runs[Trained(dataset, "confidence", max(BUDGETS), seed).name], data_root)
     for budget in BUDGETS:
         each = {
             loss: runs[Trained(dataset, loss, budget, seed).name] if budget else once["score"] for loss in EACH_BUDGET

@@ -79,7 +79,8 @@ def say_trainings(result: Reproduction) -> str:
     epochs = sorted({int(number) for number in table["epochs"]})
     passes = f"{epochs[0]} to {epochs[-1]}" if len(epochs) > 1 else f"{epochs[0]}"
     devices = ", ".join(dict.fromkeys(str(name) for name in table["device"]))
-    return f"{len(table)} networks, each trained for {passes} epochs in {took} s on {devices}"
+    word = "epoch" if epochs == [1] else "epochs"
+    return f"{len(table)} networks, each trained for {passes} {word} in {took} s on {devices}"
 
 
 def as_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

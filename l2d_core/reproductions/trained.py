@@ -130,10 +130,15 @@ def network_configs(request: Request, experiment: Experiment) -> dict[tuple[str,
     }
 
 
+def runs_folder(request: Request) -> Path:
+    """Where the networks of a request are trained, but for those of budgets."""
+    assert request.folder is not None  # `Request`
+    return Path(request.folder) / f"runs-{request.scale}{'-reference' * request.reference}"
+
+
 def _networks(request: Request, experiments: Sequence[Experiment]) -> list[TrainedSystems]:
     """Trained side by side, as far as the machines go, and each where it was left off."""
-    assert request.folder is not None  # `Request`
-    folder = Path(request.folder) / f"runs-{request.scale}{'-reference' * request.reference}"
+    folder = runs_folder(request)
     configs = {
         f"{experiment.name}-{surrogate}-seed={seed}": config
         for experiment in experiments

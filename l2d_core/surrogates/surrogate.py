@@ -24,6 +24,8 @@ class Surrogate:
     options: the keyword options of `loss`, with their defaults.
     number: in words, what `loss` and `gradient` are told of each case beside, as a keyword `number` (N,); "" for
         nothing, as of every learning to defer from answers alone.
+    validation_loss: called as `loss`, in its place on validation cases, where epochs are compared; None: `loss`.
+        For a loss of only some cases of a batch, whose mean says nothing of the others.
     formula: the loss in LaTeX. caveats: what a reader of its numbers should know, one sentence each.
     """
 
@@ -39,6 +41,7 @@ class Surrogate:
     is_consistent: bool
     options: dict[str, float | str] = field(default_factory=dict)
     number: str = ""
+    validation_loss: Callable[..., Tensor] | None = None
     formula: str = ""
     caveats: tuple[str, ...] = ()
 

@@ -1,5 +1,6 @@
 """Error against budget with whole networks, on small galaxies: what is trained, and what comes of it."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,18 +11,18 @@ from made_galaxies import save_galaxies
 
 from l2d_core import cli, cluster
 from l2d_core.baselines import METHODS
-from l2d_core.baselines.budget_errors import RULES
+from l2d_core.baselines.budget_errors import RULES, BudgetPoint
 from l2d_core.baselines.network_losses import LOSSES
 from l2d_core.call_options import check_options
 from l2d_core.experiment import run_experiment
 from l2d_core.models import MODELS
-from l2d_core.reproduce import reproduce
+from l2d_core.reproduce import names_at, reproduce, reproduce_all
 from l2d_core.reproductions import budget_networks, error_against_budget
 from l2d_core.reproductions.budget_networks import Trained, networks_of, plan_runs
 from l2d_core.reproductions.error_against_budget import budgets
 from l2d_core.reproductions.request import Request
 from l2d_core.reproductions.stored import read_reproduction
-from l2d_core.run_data import DATASETS
+from l2d_core.run_data import DATASETS, load_splits
 from l2d_core.runs import open_run
 
 BUDGETS = (0.0, 0.5, 1.0)
@@ -114,7 +115,8 @@ def test_triage_is_decided_by_its_own_network_and_confidence_by_the_experts_shar
     assert curves["triage", rule, budget]["error"] == pytest.approx(found)
     run = opened(asked, "confidence", budget)
     scores = np.exp(run.test.logits[:, :-1].astype(np.float64))
-    margin = run.validation.expert_correct.mean() - (scores / scores.sum(axis=1, keepdims=True)).max(axis=1)
+    train = load_splits(run.config, asked.data_root).train
+    margin = float(train.expert_correct.double().mean()) - (scores / scores.sum(axis=1, keepdims=True)).max(axis=1)
     found = slow_error(run.test, margin, budget, forced=rule == "forced")
     assert curves["confidence", rule, budget]["error"] == pytest.approx(found)
 
@@ -138,6 +140,53 @@ def test_asked_again_it_trains_nothing_and_needs_no_data(result, asked, monkeypa
     monkeypatch.setattr("l2d_core.experiment.train", refuse)
     again = budgets(replace(asked, data_root=Path("nowhere")))
     pd.testing.assert_frame_equal(again.details["curves"], result.details["curves"])
+
+
+def test_without_checkpoints_the_experts_share_comes_from_the_data(result, asked, tmp_path):
+    shutil.copytree(asked.folder, tmp_path / "copy", ignore=shutil.ignore_patterns("checkpoint"))
+    again = budgets(replace(asked, folder=tmp_path / "copy"))
+    pd.testing.assert_frame_equal(again.details["curves"], result.details["curves"])
+
+
+def test_as_the_authors_ran_it_there_are_none_which_is_said_at_once(tmp_path):
+    before = len(trained)
+    asked = Request((0,), "cpu", folder=tmp_path, reference=True)
+    with pytest.raises(ValueError, match="voters of HateSpeech and Galaxy Zoo have answered once"):
+        reproduce("budgets", asked)
+    assert len(trained) == before
+    assert not list(tmp_path.iterdir())
+    assert "budgets" not in names_at("cpu", reference=True)
+    assert "budgets" in names_at("cpu")
+    assert "budgets" in names_at("quick", reference=True)
+
+
+@pytest.mark.parametrize("reference", [False, True])
+def test_all_results_look_for_all_their_data_before_the_first_training(tmp_path, monkeypatch, reference):
+    small = {name: replace(SMALL, dataset=name, dataset_options={}) for name in ("galaxy_zoo", "hate_speech")}
+    monkeypatch.setattr(budget_networks, "NETWORKS", {"cpu": small})
+    before, asked = len(trained), Request((0,), "cpu", folder=tmp_path, data_root=tmp_path / "x", reference=reference)
+    with pytest.raises(FileNotFoundError) as caught:
+        next(reproduce_all(asked))
+    named = [word in str(caught.value) for word in ("CIFAR-10", "gz2_votes.csv", "labeled_data.csv")]
+    assert named == [True, not reference, not reference]
+    assert len(trained) == before
+
+
+def test_notes_say_the_experts_and_the_papers_settings_of_the_data_sets_that_are_there():
+    points = {
+        name: [BudgetPoint("score", "forced", 0.5, 0, 0.1, 0.5, 100)] for name in budget_networks.NETWORKS["paper"]
+    }
+    notes = error_against_budget._notes(Request((0,), "paper", folder=Path("x")), points)
+    (lesions,) = [note for note in notes if note.startswith("HAM10000: resnet34")]
+    assert "batches of 256, sgd" in lesions
+    assert "The paper: resnet34, fine-tuned, stopped after 20 epochs" in lesions
+    assert any("recalls in each class. The paper: split by image; the expert is an MLP-Mixer" in note for note in notes)
+    small = " ".join(
+        error_against_budget._notes(Request((0,), "cpu", folder=Path("x")), {"galaxy_zoo": points["galaxy_zoo"]})
+    )
+    assert "MLP-Mixer" not in small
+    assert "the expert is one voter" in small
+    assert "The paper: resnet50, 10,000 images" in small
 
 
 def test_a_result_that_broke_off_goes_on_with_what_is_left(result, asked, tmp_path, monkeypatch):

@@ -9,15 +9,17 @@ import torch
 from made_runs import CONFIG, add_made
 from tiny_training import run, tiny_splits
 
-from l2d_core import run_data
+from l2d_core import case_numbers, run_data
+from l2d_core.array_files import save_arrays
 from l2d_core.baselines.network_losses import LOSSES, NETWORK_LOSSES
 from l2d_core.baselines.triage import expert_loss
-from l2d_core.case_numbers import find_numbers
+from l2d_core.case_numbers import NUMBERS, find_numbers, load_numbers
 from l2d_core.config import ExpertConfig
 from l2d_core.experiment import run_experiment
+from l2d_core.prediction import predict
 from l2d_core.run_data import load_splits, right_probability
 from l2d_core.run_table import markdown_table
-from l2d_core.runs import open_run
+from l2d_core.runs import CHECKPOINT, open_run
 from l2d_core.surrogates import SURROGATES
 from l2d_core.sweep_table import measures_of
 from l2d_core.training import train
@@ -97,6 +99,64 @@ def test_each_loss_is_what_its_rule_says_case_by_case(name, budget):
     found = NETWORK_LOSSES[name].loss(logits, labels, correct, **told(name), **options(budget))
     assert found.shape == (11,)
     assert float(found.mean()) == pytest.approx(expected, abs=1e-6)
+
+
+def validation_loss(name):
+    found = NETWORK_LOSSES[name].validation_loss
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(("name", "budget"), [case for case in CASES if case[0] in TAKE_BUDGET])
+def test_a_validation_loss_is_that_of_who_decides_each_case(name, budget):
+    logits, labels, correct = batch()
+    rows, number = logits.tolist(), told(name)["number"].tolist()
+    own = [slow_entropy(row, label) for row, label in zip(rows, labels.tolist(), strict=True)]
+    if name == "triage":
+        gains, expert = [o - n for o, n in zip(own, number, strict=True)], number
+    else:
+        gains = [0.7 - max(math.exp(value) for value in row[:-1]) / sum(map(math.exp, row[:-1])) for row in rows]
+        expert = [-math.log(0.7 if flag else 0.3) for flag in correct[:, 0].tolist()]
+    order = sorted(range(11), key=lambda place: -gains[place])
+    away = [place for place in order[: math.floor(budget * 11 + 1e-9)] if gains[place] > 0]
+    found = validation_loss(name)(logits, labels, correct, **told(name), budget=budget)
+    assert found.tolist() == pytest.approx([expert[i] if i in away else own[i] for i in range(11)], abs=1e-6)
+    assert bool(away) == (budget > 0)
+
+
+@pytest.mark.parametrize("name", TAKE_BUDGET)
+def test_a_network_that_knows_nothing_and_sends_all_away_has_the_experts_loss_and_not_none(name):
+    _, labels, correct = batch()
+    number = {"confidence": torch.full((11,), 0.7), "triage": torch.linspace(0.1, 0.9, 11)}[name]
+    given = (torch.zeros(11, 4), labels, correct)
+    assert not NETWORK_LOSSES[name].loss(*given, number=number, budget=1).any()
+    right = float(correct.float().mean())
+    expected = {"confidence": -right * math.log(0.7) - (1 - right) * math.log(0.3), "triage": 0.5}[name]
+    found = validation_loss(name)(*given, number=number, budget=1).mean()
+    assert float(found) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("right", [0.0, 1.0])
+def test_an_expert_who_is_never_or_always_right_has_a_finite_loss(right):
+    logits, labels, correct = batch()
+    for flags in (correct, ~correct):
+        given = (0 * logits, labels, flags)
+        found = validation_loss("confidence")(*given, number=torch.full((11,), right), budget=1)
+        assert found.isfinite().all()
+
+
+@pytest.mark.parametrize("name", TAKE_BUDGET)
+def test_epochs_are_compared_by_the_validation_loss(name):
+    config = replace(CONFIG, surrogate=name, surrogate_options={"budget": 0.5}, epochs=1)
+    splits, told_cases = tiny_splits(), CaseNumbers(torch.full((50,), 0.6), torch.full((30,), 0.6))
+    model, _ = run(replace(CONFIG, epochs=1))
+    (report,) = train(model, LOSSES[name], splits, config, device="cpu", numbers=told_cases)
+    data = splits.validation
+    given = (predict(model, data.inputs, batch_size=30, device=CPU), data.labels, data.expert_correct)
+    found = validation_loss(name)(*given, number=told_cases.validation, budget=0.5).mean()
+    assert report.validation_loss == pytest.approx(float(found), abs=1e-6)
+    kept = LOSSES[name].loss(*given, number=told_cases.validation, budget=0.5).mean()
+    assert report.validation_loss != pytest.approx(float(kept), abs=1e-3)
 
 
 @pytest.mark.parametrize("name", TAKE_BUDGET)
@@ -204,6 +264,55 @@ def test_a_triage_network_that_was_stopped_goes_on_to_the_same_bits(tmp_path):
     again = start(NETWORK, tmp_path / "stopped")
     np.testing.assert_array_equal(again.test.logits, whole.test.logits)
     assert len(again.history) == len(whole.history) == CONFIG.epochs
+
+
+def stopped_network(tmp_path):
+    start(TRIAGE, tmp_path / "classifier")
+    start(NETWORK, tmp_path / "network", on_epoch=lambda report: report.epoch < 1)
+    return tmp_path / "network"
+
+
+def kept_in(folder):
+    found = load_numbers(folder)
+    assert found is not None
+    return found
+
+
+@pytest.mark.usefixtures("made")
+def test_a_triage_that_would_come_out_another_way_now_does_not_keep_its_network_from_going_on(tmp_path, monkeypatch):
+    folder = stopped_network(tmp_path)
+    before = kept_in(folder)
+    monkeypatch.setattr(case_numbers, "best_triage", lambda machine, *_: np.arange(len(machine)) % 2 == 0)
+    assert start(NETWORK, folder).is_done
+    assert torch.equal(kept_in(folder).train, before.train)
+    assert [path.name for path in (folder / "checkpoint").iterdir() if path.suffix == ".part"] == []
+
+
+KEPT = {"train": np.zeros(40, np.float32), "validation": np.zeros(20, np.float32)}
+BAD = {
+    "too few": {**KEPT, "train": np.zeros(39, np.float32)},
+    "not finite": {**KEPT, "train": np.full(40, np.nan, np.float32)},
+    "of other numbers": {**KEPT, "validation": np.zeros(20)},
+    "a part missing": {"train": KEPT["train"]},
+    "no arrays": None,
+}
+
+
+@pytest.mark.usefixtures("made")
+@pytest.mark.parametrize("arrays", [KEPT, *BAD.values()], ids=["good", *BAD])
+def test_kept_numbers_are_taken_where_they_fit_and_there_is_a_checkpoint(arrays, tmp_path):
+    folder, splits = stopped_network(tmp_path), load_splits(NETWORK, "")
+    whole = kept_in(folder)
+    (folder / NUMBERS).write_bytes(b"no archive")
+    if arrays is not None:
+        save_arrays(folder / NUMBERS, arrays)
+    found = find_numbers(NETWORK, splits, "", folder, CPU)
+    assert found is not None
+    assert torch.equal(found.train, torch.zeros(40) if arrays is KEPT else whole.train)
+    (folder / CHECKPOINT).unlink()
+    anew = find_numbers(NETWORK, splits, "", folder, CPU)
+    assert anew is not None
+    assert torch.equal(anew.train, whole.train)
 
 
 @pytest.mark.usefixtures("made")

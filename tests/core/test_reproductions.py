@@ -233,7 +233,7 @@ def test_whole_networks_are_trained_in_folders_and_measured_as_heads_are(small_n
     ]
     assert set(runs["epochs"]) == {1}
     assert (runs["seconds"] > 0).all()
-    assert "4 networks, each trained for 1 epochs" in as_markdown(result).splitlines()[-1]
+    assert "4 networks, each trained for 1 epoch in " in as_markdown(result).splitlines()[-1]
     assert "networks" not in as_markdown(replace(result, details={})).splitlines()[-1]
 
 
