@@ -56,7 +56,8 @@ def serve(workers: int | None, device: str) -> None:
     os.nice(NICENESS)
     places, threads = plan_workers(device, CPU_COUNT, workers)
     with open_cluster(workers=places, device=device) as client:
-        print(json.dumps([client.scheduler_info()["address"], places, threads]), flush=True)
+        with suppress(BrokenPipeError):  # the server has ended meanwhile, as the end of its pipe says as well
+            print(json.dumps([client.scheduler_info()["address"], places, threads]), flush=True)
         sys.stdin.buffer.read()  # the other end is open for as long as the server lives
         for worker in multiprocessing.active_children():
             worker.kill()  # a run has to end as one that was interrupted, and at once

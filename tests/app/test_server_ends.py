@@ -1,5 +1,6 @@
-"""A server that is told to end does so at once, whatever it is in the middle of loading."""
+"""A server that ends does so at once, whatever it or its processes are in the middle of starting."""
 
+import os
 import subprocess
 import sys
 import time
@@ -32,3 +33,14 @@ def test_networks_that_are_being_loaded_are_not_waited_for():
         began = time.monotonic()
         assert server.wait(50) == 0
     assert time.monotonic() - began < 20
+
+
+def test_the_process_of_trainings_ends_in_silence_where_its_server_has_ended_before_it_was_up():
+    nobody_reads, its_output = os.pipe()
+    command = [sys.executable, str(APP / "job_host.py"), "1", "cpu"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=its_output, stderr=subprocess.PIPE) as host:
+        for pipe in (nobody_reads, its_output):
+            os.close(pipe)
+        _, log = host.communicate(timeout=60)
+    assert host.returncode == 0
+    assert b"Traceback" not in log
