@@ -22,7 +22,7 @@ def made_training(runs_root: Path, seed: int = 0) -> str:
 
     options = {"model": "wide_resnet", "model_options": {"depth": 10, "width": 1}, "augment": "none"}
     expert = ExpertConfig(accuracy=(0.7,))
-    config = RunConfig(dataset="digits", expert=expert, epochs=100_000, seed=seed, **options)
+    config = RunConfig(dataset="digits", expert=expert, epochs=100_000, patience=None, seed=seed, **options)
     return str(make_job(runs_root, f"training {seed}", config))
 
 
