@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from l2d_core.systems import System
 
 FITS_KEPT = 24
+WARM_UP_AFTER = 2.0  # seconds: until then the first visitor's browser needs the processors, to draw
+_USUAL_THRESHOLDS = gc.get_threshold()
+# Until all is imported: the million objects that come with it stay, and looking for garbage among them every time
+# that 700 have come takes a fifth of the first visitor's wait.
+gc.set_threshold(50_000)
 
 
 @st.cache_resource
@@ -115,8 +120,12 @@ def comparison(version: tuple, _rows: "list[dict]") -> "Comparison":  # noqa: AR
 
 @st.cache_resource
 def warm_up() -> threading.Thread:
-    """Start all workers, and import torch here, in the background, once, so that the first fit does not wait for it."""
-    thread = threading.Thread(target=_load_library, daemon=True, name="warm-up")
+    """Start all workers, and import torch here, in the background, once, so that the first fit does not wait for it.
+
+    A little later than now: the first visitor's browser, on this machine perhaps, has just got its first page.
+    """
+    thread = threading.Timer(WARM_UP_AFTER, _load_library)
+    thread.daemon, thread.name = True, "warm-up"
     thread.start()
     return thread
 
@@ -126,3 +135,4 @@ def _load_library() -> None:
     import lab_experiment  # noqa: F401
 
     gc.freeze()  # what is imported stays: the collector need not look through it again
+    gc.set_threshold(*_USUAL_THRESHOLDS)

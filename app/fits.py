@@ -33,11 +33,19 @@ class FitBoard:
         self._flights: OrderedDict[Hashable, _Flight] = OrderedDict()
 
     def get(
-        self, key: Hashable, make: Callable[[Callable[[float], bool]], Any], on_wait: Callable[[float], None]
+        self,
+        key: Hashable,
+        make: Callable[[Callable[[float], bool]], Any],
+        on_wait: Callable[[float], None],
+        meanwhile: Callable[[], object] = lambda: None,
     ) -> Any:
-        """The fit of that key: `make(on_progress)` of its first caller. A fit that failed is tried anew next time."""
+        """The fit of that key: `make(on_progress)` of its first caller. A fit that failed is tried anew next time.
+
+        meanwhile: called once, as soon as the fit is under way.
+        """
         flight = self._join(key, make)
         try:
+            meanwhile()
             while not wait([flight.result], timeout=POLL_SECONDS).done:
                 on_wait(flight.progress)
         finally:

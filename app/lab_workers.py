@@ -4,9 +4,9 @@ A worker is a Python of its own, at the other end of a private pipe; it lives on
 server does. Messages are pickles: both ends are this program, and nothing from a visitor is unpickled.
 """
 
+import gc
 import os
 import pickle
-import queue
 import signal
 import subprocess
 import sys
@@ -40,12 +40,13 @@ class Workers:
     """
 
     def __init__(self, call: str, count: int | None = None) -> None:
-        count = min(os.cpu_count() or 1, MAX_WORKERS) if count is None else count
         self._call = call
-        # Free places: a worker that is ready, or None for one to be started. The one that worked last comes first.
-        self._free: queue.LifoQueue[_Worker | None] = queue.LifoQueue()
-        for _ in range(count):
-            self._free.put(None)
+        self._changed = threading.Condition()
+        # What follows is read and written under it only. The worker that worked last comes first.
+        self._ready: list[_Worker] = []
+        self._places = min(os.cpu_count() or 1, MAX_WORKERS) if count is None else count  # not started
+        self._coming = 0  # being started aside
+        self._jobs_waiting = 0
 
     def run(self, *arguments: Any, on_progress: Callable[[float], bool | None]) -> Any:
         """What the function gives for these arguments, or raises; waits for a free worker.
@@ -59,22 +60,18 @@ class Workers:
                 worker = _Worker(self._call)
             return worker.run(arguments, on_progress)
         finally:
-            if worker is not None and worker.is_alive:
-                self._free.put(worker)
-            else:
-                self._free.put(None)
+            is_lost = worker is None or not worker.is_alive
+            self._put_back(None if is_lost else worker)
+            if is_lost:
                 self.start(1)
 
     def start(self, count: int | None = None) -> None:
         """Start workers aside, all or so many, where none stands yet; jobs get them when they have imported all."""
-        waiting, others = [], []
-        with suppress(queue.Empty):
-            while count is None or len(waiting) < count:
-                worker = self._free.get_nowait()
-                (waiting if worker is None else others).append(worker)
-        for worker in reversed(others):
-            self._free.put(worker)
-        for _ in waiting:
+        with self._changed:
+            count = self._places if count is None else min(count, self._places)
+            self._places -= count
+            self._coming += count
+        for _ in range(count):
             threading.Thread(target=self._start_aside, daemon=True, name="worker start").start()
 
     def _start_aside(self) -> None:
@@ -82,22 +79,47 @@ class Workers:
             worker = _Worker(self._call)
         except WorkerLost:
             worker = None  # the next job tries again, and can say so
-        self._free.put(worker)
+        with self._changed:
+            self._coming -= 1
+        self._put_back(worker)
 
     def close(self) -> None:
         """End the workers that are free."""
-        with suppress(queue.Empty):
-            while True:
-                if (worker := self._free.get_nowait()) is not None:
-                    worker.end()
+        with self._changed:
+            ready, self._ready = self._ready, []
+            self._places += len(ready)
+        for worker in ready:
+            worker.end()
+
+    def _put_back(self, worker: "_Worker | None") -> None:
+        """Let others have a worker, or the place of one that is lost."""
+        with self._changed:
+            if worker is None:
+                self._places += 1
+            else:
+                self._ready.append(worker)
+            self._changed.notify_all()
 
     def _take(self, on_progress: Callable[[float], bool | None]) -> "_Worker | None":
-        while True:
-            try:
-                return self._free.get(timeout=WAIT_SECONDS)
-            except queue.Empty:
+        """A worker that is ready, or None for one that the job has to start: only where fewer come than jobs wait."""
+        with self._changed:
+            self._jobs_waiting += 1
+        try:
+            while True:
+                with self._changed:
+                    if self._changed.wait_for(self._has_one_for_a_job, WAIT_SECONDS):
+                        if self._ready:
+                            return self._ready.pop()
+                        self._places -= 1
+                        return None
                 if on_progress(0.0) is False:
-                    raise TimeoutError(NOT_WANTED) from None
+                    raise TimeoutError(NOT_WANTED)
+        finally:
+            with self._changed:
+                self._jobs_waiting -= 1
+
+    def _has_one_for_a_job(self) -> bool:
+        return bool(self._ready) or (self._places > 0 and self._jobs_waiting > self._coming)
 
 
 class _Worker:
@@ -157,9 +179,12 @@ class _Worker:
 def _serve(call: str, pipe: Connection) -> None:
     """The worker's whole life: job after job, until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches all; the server ends first
-    os.nice(NICENESS)
     module, _, name = call.partition(":")
+    gc.disable()  # what is imported stays, and looking through it while it comes takes a fifth of the time
     function = getattr(import_module(module), name)
+    gc.freeze()
+    gc.enable()
+    os.nice(NICENESS)  # only now: the lab's first visitor waits for the imports
     with suppress(EOFError, OSError):
         pipe.send_bytes(b"ready")
         while True:

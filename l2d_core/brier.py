@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from l2d_core.arrays import ArrayLike
 from l2d_core.calibration import check_pairs
@@ -57,4 +57,4 @@ def _isotonic(probability: np.ndarray, correct: np.ndarray) -> np.ndarray:
     """The increasing function of probability nearest to correct; equal probabilities get equal values."""
     _, which, n = np.unique(probability, return_inverse=True, return_counts=True)
     share = np.bincount(which, correct) / n
-    return optimize.isotonic_regression(share, weights=n).x[which]
+    return scipy.optimize.isotonic_regression(share, weights=n).x[which]

@@ -19,6 +19,7 @@ from torch import Tensor
 from l2d_core.config import HeadConfig
 from l2d_core.data import DeferralData, Scores
 from l2d_core.lab_job import HeadBatch, HeadLoss, LabJob, People, ask, check_job, check_names
+from l2d_core.optimizers import PlainAdamW
 from l2d_core.seeds import torch_generator
 
 PROGRESS_SECONDS = 0.05
@@ -181,7 +182,7 @@ def _descend(
     num_cases, config = len(job.train), job.config
     batch_generators = [torch_generator(seed, "batches") for seed in seeds]
     steps = config.epochs * -(-num_cases // config.batch_size)
-    optimizer = torch.optim.AdamW(weights, lr=config.rate, weight_decay=config.weight_decay, fused=True)
+    optimizer = PlainAdamW(weights, weight_decay=config.weight_decay)
     inputs = job.train.inputs.to(_PRECISIONS[config.precision])
     step = 0
     buffer = torch.empty(len(seeds) * min(config.batch_size, num_cases), inputs.shape[1], dtype=inputs.dtype)
@@ -198,8 +199,7 @@ def _descend(
             known = epoch_labels[:, part], epoch_correct[:, part], rows, tuple(seeds)
             _set_gradients(job, weights, batch, known)
             # A scheduler object would take as long as the step itself.
-            optimizer.param_groups[0]["lr"] = config.rate * (1 + math.cos(math.pi * step / steps)) / 2
-            optimizer.step()
+            optimizer.step(config.rate * (1 + math.cos(math.pi * step / steps)) / 2)
             step += 1
         report((epoch + 1) / config.epochs)
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 import torch
 from jaxtyping import Float64
-from scipy import optimize, special
-from sklearn.isotonic import IsotonicRegression
+from scipy import special
 
 from l2d_core.arrays import ArrayLike
 from l2d_core.checks import require_known
@@ -101,7 +101,7 @@ def _temperature(estimate: Estimate, scores: Scores, asked: np.ndarray) -> Recal
     tried = np.log(np.geomspace(*TEMPERATURES, num=NUM_TRIED))
     best = int(np.argmin([loss(log_t) for log_t in tried]))
     around = tried[max(best - 1, 0)], tried[min(best + 1, NUM_TRIED - 1)]
-    found: Any = optimize.minimize_scalar(loss, bounds=around, method="bounded")
+    found: Any = scipy.optimize.minimize_scalar(loss, bounds=around, method="bounded")
     temperature = float(np.exp(found.x))
     return Recalibration(
         "temperature",
@@ -128,7 +128,7 @@ def _platt(_estimate: Estimate, scores: Scores, asked: np.ndarray) -> Recalibrat
             [(residual * z).mean(), residual.mean()]
         )
 
-    slope, offset = map(float, optimize.minimize(loss_and_slope, [1.0, 0.0], jac=True, method="BFGS").x)
+    slope, offset = map(float, scipy.optimize.minimize(loss_and_slope, [1.0, 0.0], jac=True, method="BFGS").x)
     return Recalibration(
         "platt",
         {"slope": slope, "offset": offset},
@@ -137,6 +137,8 @@ def _platt(_estimate: Estimate, scores: Scores, asked: np.ndarray) -> Recalibrat
 
 
 def _isotonic(estimate: Estimate, scores: Scores, asked: np.ndarray) -> Recalibration:
+    from sklearn.isotonic import IsotonicRegression  # where it is needed: its import takes as long as a page's drawing
+
     p = estimate(scores.logits.astype(np.float64), scores.num_experts)[asked]
     steps = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(p, scores.expert_correct[asked])
     levels = len(np.unique(steps.predict(p)))

@@ -1,7 +1,7 @@
 """The smooth calibration error: a calibration error without bins."""
 
 import numpy as np
-from scipy import fft, optimize
+import scipy
 
 from l2d_core.arrays import ArrayLike
 from l2d_core.calibration import check_pairs
@@ -23,15 +23,15 @@ def smooth_calibration_error(probability: ArrayLike, correct: ArrayLike) -> floa
     probability (N,) in 0..1, correct (N,) 0 or 1; ValueError as in `calibration`.
     Source: Blasiok and Nakkiran 2023, Smooth ECE.
     """
-    coefficients = np.asarray(fft.dct(_residuals_on_grid(*check_pairs(probability, correct))))
+    coefficients = np.asarray(scipy.fft.dct(_residuals_on_grid(*check_pairs(probability, correct))))
     decay = -0.5 * (np.pi * np.arange(GRID)) ** 2
 
     def excess(deviation: float) -> float:
-        smoothed = np.asarray(fft.idct(coefficients * np.exp(decay * deviation**2)))
+        smoothed = np.asarray(scipy.fft.idct(coefficients * np.exp(decay * deviation**2)))
         return float(np.abs(smoothed).sum()) - deviation
 
     # At 0 nothing is smoothed, so excess >= 0; no error exceeds 1, so excess < 0 at 2.
-    return min(optimize.root_scalar(excess, bracket=(0.0, 2.0), xtol=_PRECISION).root, 1.0)
+    return min(scipy.optimize.root_scalar(excess, bracket=(0.0, 2.0), xtol=_PRECISION).root, 1.0)
 
 
 def _residuals_on_grid(probability: np.ndarray, correct: np.ndarray) -> np.ndarray:

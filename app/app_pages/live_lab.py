@@ -1,12 +1,22 @@
 """Live lab: when may we believe that the expert will be right?"""
 
+from types import ModuleType
+
 import streamlit as st
 
 import cached
-from components import lab_results, settings_panel, share
+from components import settings_panel, share
 from l2d_core.datasets import LAB_DATASETS
 
 DIAGNOSIS_NOTE = "A research demonstration on published images: not for diagnosis, and no advice on any lesion."
+
+
+def results() -> ModuleType:
+    """What draws them. The library for its charts takes a while to import, which it can do while the first fit runs."""
+    from components import lab_results
+
+    return lab_results
+
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     st.title("Live lab", anchor=False, width="content")
@@ -17,7 +27,7 @@ with st.sidebar:
     settings = settings_panel.draw(asked)
 if LAB_DATASETS[settings.dataset].is_medical:
     st.caption(f":material/medical_information: {DIAGNOSIS_NOTE}")
-view = lab_results.current_view()
+view = settings_panel.current_view()
 status = st.empty()
 seeds = "1 seed" if settings.num_seeds == 1 else f"{settings.num_seeds} seeds"
 try:
@@ -25,6 +35,7 @@ try:
         settings,
         lambda on_progress: cached.workers().run(settings, view, on_progress=on_progress),
         lambda share: status.progress(share, f"Training for {seeds}: {share:.0%}"),
+        meanwhile=results,
     )
 except (OSError, ValueError) as problem:
     status.error(str(problem))
@@ -34,4 +45,4 @@ else:
         f"{result.seconds:.2f} s; scored on {result.num_test:,} test cases."
     )
     if share.is_revealed(asked, settings):
-        lab_results.draw(result)
+        results().draw(result)

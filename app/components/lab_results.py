@@ -37,12 +37,6 @@ def draw(result: LabResult) -> None:
         _draw(result)
 
 
-def current_view() -> View:
-    """The view that was last chosen, or the first one."""
-    state = st.session_state
-    return View(state.get("bins", View.bins), state.get("bin_kind", View.strategy))
-
-
 def _draw(result: LabResult) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         bins = st.slider("Bins", 5, 50, View.bins, key="bins", bind="query-params", width=260)

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from components import expert_panel, people_panel
 from l2d_core.config import HEADS, HeadConfig
 from l2d_core.datasets import LAB_DATASETS, LabDataset
-from lab_settings import LabSettings
+from lab_settings import LabSettings, View
 from teaching import Teaching
 
 TRAIN_SIZES = (100, 300, 1000, 3000)
@@ -49,6 +49,12 @@ def draw(teaching: Teaching = Teaching()) -> LabSettings:  # noqa: B008 (frozen)
     return LabSettings(
         name, accuracy, wrong, noise, random_labels, train_size, head, alpha, num_seeds, seed, with_asymmetric, people
     )
+
+
+def current_view() -> View:
+    """The view that was last chosen, or the first one."""
+    state = st.session_state
+    return View(state.get("bins", View.bins), state.get("bin_kind", View.strategy))
 
 
 def settings_keys(name: str | None) -> dict[str, Callable[[Any], str] | None]:

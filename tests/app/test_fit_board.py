@@ -170,3 +170,20 @@ def test_a_fit_that_somebody_waits_for_is_never_forgotten(callers):
     fit.released.set()
     assert [first.result(PATIENCE_SECONDS), second.result(PATIENCE_SECONDS)] == ["fit 1"] * 2
     assert fit.made == 1
+
+
+def test_what_is_to_be_done_meanwhile_is_done_while_the_fit_runs(board):
+    fit = Fit()
+
+    def meanwhile():
+        assert fit.started.wait(10)
+        fit.released.set()
+
+    assert board.get("a", fit, stay, meanwhile) == "fit 1"
+
+
+def test_where_that_fails_the_caller_has_left(board):
+    fit = Fit()
+    with pytest.raises(Left):
+        board.get("a", fit, stay, lambda: leave(0.0))
+    assert fit.stopped.wait(10)

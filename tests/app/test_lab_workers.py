@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import lab_experiment
+import lab_workers
 from l2d_core.datasets import LAB_DATASETS
 from lab_settings import LabSettings, View
 from lab_workers import WorkerLost, Workers
@@ -136,6 +138,31 @@ def test_workers_started_aside_are_taken_when_they_are_ready():
         with ThreadPoolExecutor(2) as pool:
             both |= {job.result(PATIENCE_SECONDS) for job in [pool.submit(hold_then_pid, workers) for _ in range(2)]}
     assert os.getpid() not in both
+    workers.close()
+
+
+def test_jobs_that_come_while_one_is_being_started_wait_for_it_and_start_one_only_for_the_rest(monkeypatch, callers):
+    made = []
+
+    class Counted(lab_workers._Worker):
+        def __init__(self, call):
+            made.append(call)
+            super().__init__(call)
+
+    monkeypatch.setattr(lab_workers, "_Worker", Counted)
+    workers = Workers("lab_worker_jobs:work", 3)
+    workers.start(1)
+    assert isinstance(workers.run("pid", on_progress=go_on), int)
+    assert len(made) == 1
+    workers.start(1)
+    leave = threading.Event()
+    held = [callers.submit(workers.run, "until dropped", on_progress=lambda _share: not leave.is_set()) for _ in "abc"]
+    end = time.monotonic() + PATIENCE_SECONDS
+    while len(made) < 3 and time.monotonic() < end:
+        time.sleep(0.01)
+    leave.set()
+    assert [type(job.exception(PATIENCE_SECONDS)) for job in held] == [TimeoutError] * 3
+    assert len(made) == 3
     workers.close()
 
 

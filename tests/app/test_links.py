@@ -358,7 +358,7 @@ def test_a_run_that_is_named_by_nothing_takes_no_other_run_out_of_the_address():
 def test_a_page_with_nothing_to_show_can_be_shared_all_the_same(monkeypatch):
     assert open_link(COMPARE, {"run": ["here/gone"]}).get("popover")
 
-    def broken(*_):
+    def broken(*_, **__):
         raise ValueError("broken")
 
     monkeypatch.setattr(cached.fit_board(), "get", broken)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 from small_scores import hand_scores, random_scores, scores_from_lists
 
 from l2d_core.calibration import calibration_error
@@ -144,6 +145,8 @@ def test_the_risk_distance_is_wasserstein_1():
     predicted, true = np.random.default_rng(0).random((2, 50))
     slow = np.abs(np.sort(predicted) - np.sort(true)).mean()
     assert risk_distance(predicted, true) == pytest.approx(slow)
+    few, many = np.round(predicted[:7], 1), np.round(true, 1)  # ties, and not as many of one as of the other
+    assert risk_distance(few, many) == pytest.approx(stats.wasserstein_distance(few, many), abs=1e-15)
 
 
 @pytest.mark.parametrize(

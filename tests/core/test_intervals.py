@@ -73,3 +73,11 @@ def test_seeds_without_cases_are_left_out_of_the_mean():
 def test_a_seed_that_is_not_a_number_is_refused():
     with pytest.raises(ValueError, match="values must be finite, got nan at row 1"):
         mean_and_interval([0.5, float("nan")])
+
+
+@pytest.mark.parametrize("n", [1, 2, 10, 57, 1000, 12_345])
+def test_the_band_is_made_of_the_quantiles_that_scipy_gives(n):
+    probability = np.concatenate([PROBABILITIES, [0.0, 5e-324, 1e-300, 1e-12, 1 - 1e-12, 1 - 2**-53, 1.0], np.linspace(0, 1, 301)])
+    low, high = binomial_band(probability, np.full(len(probability), n))
+    assert (low * n).round().tolist() == stats.binom.ppf(0.025, n, probability).tolist()
+    assert (high * n).round().tolist() == stats.binom.ppf(0.975, n, probability).tolist()

@@ -1,12 +1,14 @@
 """Learning rates by the step, against hand-computed values; optimisers with the settings of the config."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
 import torch
 
 from l2d_core.config import RunConfig
-from l2d_core.optimizers import learning_rate_at, make_optimizer
+from l2d_core.optimizers import PlainAdamW, learning_rate_at, make_optimizer
 
 COSINE = RunConfig(schedule="cosine_warmup", warmup_epochs=1, epochs=3, learning_rate=0.4)
 
@@ -69,3 +71,36 @@ def test_optimisers_are_made_with_the_settings_of_the_config():
     assert isinstance(make_optimizer(RunConfig(optimizer="adam"), parameters), torch.optim.Adam)
     assert len(sgd.param_groups[0]["params"]) == 1  # frozen weights are left out, and so do not decay
     assert not make_optimizer(RunConfig(momentum=0), parameters).defaults["nesterov"]
+
+
+def test_the_plain_adamw_takes_torchs_steps_to_the_last_bit():
+    generator = torch.Generator().manual_seed(0)
+    plain = [torch.randn(3, 4, generator=generator), torch.randn(3, 1, generator=generator)]
+    known = [weight.clone() for weight in plain]
+    mine, torchs = PlainAdamW(plain, weight_decay=0.01), torch.optim.AdamW(known, weight_decay=0.01, fused=True)
+    for step in range(25):
+        for one, other in zip(plain, known, strict=True):
+            one.grad = other.grad = torch.randn(one.shape, generator=generator)
+        mine.step(0.1 / (step + 1))
+        torchs.param_groups[0]["lr"] = 0.1 / (step + 1)
+        torchs.step()
+    assert all(torch.equal(one, other) for one, other in zip(plain, known, strict=True))
+
+
+def test_the_plain_adamw_wants_every_gradient():
+    weights = [torch.zeros(2), torch.zeros(2)]
+    weights[0].grad = torch.zeros(2)
+    with pytest.raises(ValueError, match="1 parameters have no gradient"):
+        PlainAdamW(weights, weight_decay=0.0).step(0.1)
+
+
+def test_a_fit_does_not_import_torchs_compiler():
+    code = (
+        "import sys, torch\n"
+        "from l2d_core.optimizers import PlainAdamW\n"
+        "weight = torch.zeros(2)\n"
+        "weight.grad = torch.ones(2)\n"
+        "PlainAdamW([weight], weight_decay=0.0).step(0.1)\n"
+        "sys.exit('torch._dynamo' in sys.modules)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
