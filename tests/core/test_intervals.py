@@ -77,7 +77,9 @@ def test_a_seed_that_is_not_a_number_is_refused():
 
 @pytest.mark.parametrize("n", [1, 2, 10, 57, 1000, 12_345])
 def test_the_band_is_made_of_the_quantiles_that_scipy_gives(n):
-    probability = np.concatenate([PROBABILITIES, [0.0, 5e-324, 1e-300, 1e-12, 1 - 1e-12, 1 - 2**-53, 1.0], np.linspace(0, 1, 301)])
+    probability = np.concatenate(
+        [PROBABILITIES, [0.0, 5e-324, 1e-300, 1e-12, 1 - 1e-12, 1 - 2**-53, 1.0], np.linspace(0, 1, 301)]
+    )
     low, high = binomial_band(probability, np.full(len(probability), n))
     assert (low * n).round().tolist() == stats.binom.ppf(0.025, n, probability).tolist()
     assert (high * n).round().tolist() == stats.binom.ppf(0.975, n, probability).tolist()
