@@ -19,9 +19,8 @@ from l2d_core.cluster import CPU_COUNT, plan_workers
 from l2d_core.experiment import run_experiment
 from l2d_core.runs import read_environment
 
-SERVER_KILLS = min(10, KILLS)
 EPOCHS_A_LIFE, EPOCH_SECONDS, NOTICE_SECONDS = 4, 0.5, 10
-CONFIG = replace(SHORT, epochs=2 * EPOCHS_A_LIFE * SERVER_KILLS)
+CONFIG = replace(SHORT, epochs=2 * EPOCHS_A_LIFE * KILLS)
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 
@@ -65,7 +64,7 @@ def test_a_server_that_is_killed_again_and_again_finds_its_job_and_ends_it_with_
     chance, calm, server = random.Random(0), calm_run(tmp_path / "calm" / "run"), TrainServer(tmp_path)
     link, found = make_job(tmp_path / "runs", "killed", CONFIG), []
     folder = tmp_path / "runs" / link.id
-    for _ in range(SERVER_KILLS):
+    for _ in range(KILLS):
         server.start()
         found.append(asyncio.run(resume(server.address, link)))
         wanted = epochs_done(folder) + chance.randrange(EPOCHS_A_LIFE)
@@ -88,7 +87,7 @@ def test_a_training_whose_cluster_is_killed_again_and_again_is_interrupted_and_e
     board = JobBoard(tmp_path / "runs", data_root=tmp_path, device="cpu")
     link = board.start("killed", CONFIG)
     folder = tmp_path / "runs" / link.id
-    for _ in range(SERVER_KILLS):
+    for _ in range(KILLS):
         wanted = epochs_done(folder) + 1 + chance.randrange(EPOCHS_A_LIFE)
         wait_until(lambda: epochs_done(folder) >= wanted, f"{wanted} epochs")  # noqa: B023
         time.sleep(chance.uniform(0, EPOCH_SECONDS))
