@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -67,9 +68,7 @@ def run_experiment(
     if is_done(folder, config):
         return open_run(folder, LOSSES)
     splits = load_splits(config, data_root)
-    cases = splits.train
-    shape = tuple(cases.inputs.shape[1:])
-    network = Network(config.model, shape, cases.class_names, cases.expert_names, config.model_options)
+    network = _network_for(splits.train, config)
     model = network.build(seed=config.seed)
     numbers = find_numbers(config, splits, data_root, folder, target)
     begin_run(folder, config)
@@ -84,19 +83,10 @@ def run_experiment(
         record(history, "running")
         return on_epoch(report) if on_epoch is not None else None
 
-    surrogate, checkpoint, problem = LOSSES[config.surrogate], folder / CHECKPOINT, None
+    surrogate, kept, problem = LOSSES[config.surrogate], folder / CHECKPOINT, None
+    fit = partial(train, model, surrogate, splits, config, device=target, checkpoint=kept, numbers=numbers)
     try:
-        train(
-            model,
-            surrogate,
-            splits,
-            config,
-            device=target,
-            on_epoch=after_epoch,
-            on_step=on_step,
-            checkpoint=checkpoint,
-            numbers=numbers,
-        )
+        fit(on_epoch=after_epoch, on_step=on_step)
     except (KeyboardInterrupt, TrainingDiverged) as caught:  # the model has its best weights all the same
         problem = caught
     history = _stored_history(folder)
@@ -127,6 +117,11 @@ def copy_in_eight_bits(
     copy_results(folder, target)
     save_results(target, _short(validation), _short(test), encode_weights(model, network))
     return open_run(target)
+
+
+def _network_for(cases: DeferralData, config: RunConfig) -> Network:
+    shape = tuple(cases.inputs.shape[1:])
+    return Network(config.model, shape, cases.class_names, cases.expert_names, config.model_options)
 
 
 def _short(scores: Scores) -> Scores:

@@ -15,6 +15,7 @@ sys.path.insert(0, str(ROOT / "tests" / "core"))
 from made_runs import CONFIG, some_scores, write_run
 
 COMPARE = "app_pages/compare.py"
+FIRST_TWO = ["shipped/cifar10-softmax", "shipped/cifar10-one_vs_all"]
 PLENTY = 400  # cases: with fewer, softmax odds and bins are too odd to be told apart
 
 __all__ = ["COMPARE", "CONFIG", "assert_sound", "charts", "some_scores", "tables_of", "texts", "write_run"]
@@ -80,6 +81,16 @@ def use_roots(monkeypatch, shipped=(), here=()):
     cached.run_index.clear()
     cached._compare_system.clear()
     cached.comparison.clear()
+
+
+def make_roots(monkeypatch, tmp_path):
+    """A folder of shipped runs with the two that are shown first, and one of this machine's runs with a third."""
+    shipped, here = tmp_path / "shipped", tmp_path / "here"
+    made_run(shipped / "cifar10-softmax", "softmax")
+    made_run(shipped / "cifar10-one_vs_all", seed=8)
+    made_run(here / "third", seed=11, epochs=7)
+    use_roots(monkeypatch, [shipped], [here])
+    return shipped, here
 
 
 def open_compare(*keys):

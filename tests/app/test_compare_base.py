@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from compare_page import (
     COMPARE,
+    FIRST_TWO,
     assert_sound,
     cards,
     charts,
@@ -15,29 +16,21 @@ from compare_page import (
     click,
     made_run,
     made_scores,
+    make_roots,
     npz_of,
     open_compare,
     said,
     tables_of,
     upload,
-    use_roots,
 )
 from lab_page import open_link
 
 from l2d_core.data import Scores
 
-FIRST_TWO = ["shipped/cifar10-softmax", "shipped/cifar10-one_vs_all"]
-
 
 @pytest.fixture
 def roots(monkeypatch, tmp_path):
-    """A folder of shipped runs with the two that are shown first, and one of this machine's runs with a third."""
-    shipped, here = tmp_path / "shipped", tmp_path / "here"
-    made_run(shipped / "cifar10-softmax", "softmax")
-    made_run(shipped / "cifar10-one_vs_all", seed=8)
-    made_run(here / "third", seed=11, epochs=7)
-    use_roots(monkeypatch, [shipped], [here])
-    return shipped, here
+    return make_roots(monkeypatch, tmp_path)
 
 
 def differences(app):

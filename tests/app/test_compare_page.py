@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from compare_page import (
     CONFIG,
+    FIRST_TWO,
     address,
     assert_sound,
     cards,
@@ -15,6 +16,7 @@ from compare_page import (
     click,
     made_run,
     made_scores,
+    make_roots,
     open_compare,
     run_table,
     said,
@@ -23,18 +25,10 @@ from compare_page import (
     write_run,
 )
 
-FIRST_TWO = ["shipped/cifar10-softmax", "shipped/cifar10-one_vs_all"]
-
 
 @pytest.fixture
 def roots(monkeypatch, tmp_path):
-    """A folder of shipped runs with the two that are shown first, and one of this machine's runs with a third."""
-    shipped, here = tmp_path / "shipped", tmp_path / "here"
-    made_run(shipped / "cifar10-softmax", "softmax")
-    made_run(shipped / "cifar10-one_vs_all", seed=8)
-    made_run(here / "third", seed=11, epochs=7)
-    use_roots(monkeypatch, [shipped], [here])
-    return shipped, here
+    return make_roots(monkeypatch, tmp_path)
 
 
 @pytest.mark.usefixtures("roots")
