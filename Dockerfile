@@ -2,7 +2,7 @@
 # Wheels of PyTorch for the CPU alone save 5 GB: pass their index, as pytorch.org names it, as PIP_EXTRA_INDEX_URL.
 FROM python:3.12-slim
 ARG PIP_EXTRA_INDEX_URL=""
-ENV PYTHONDONTWRITEBYTECODE=1 PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /app
 COPY requirements.txt pyproject.toml README.md LICENSE ./
 COPY l2d_core l2d_core
@@ -10,7 +10,7 @@ RUN PIP_EXTRA_INDEX_URL="$PIP_EXTRA_INDEX_URL" pip install -r requirements.txt
 COPY .streamlit .streamlit
 COPY app app
 COPY pretrained pretrained
-RUN useradd --create-home --uid 1000 app && mkdir runs && chown app runs
+RUN python -m compileall -q app l2d_core && useradd --create-home --uid 1000 app && mkdir runs && chown app runs
 USER app
 VOLUME /app/runs
 EXPOSE 8501

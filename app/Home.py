@@ -29,7 +29,9 @@ page = st.navigation(
 if page.url_path == "lab":
     cached.workers().start(1)  # on other pages it would only compete with what the page itself has to import
 share.arrive(page.url_path)
-page.run()
-share.note_junk(page.url_path)
-share.draw(page.url_path)
-cached.warm_up()
+try:
+    page.run()
+    share.note_junk(page.url_path)
+    share.draw(page.url_path)
+finally:  # a page may stop early
+    cached.warm_up()

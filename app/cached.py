@@ -131,8 +131,11 @@ def warm_up() -> threading.Thread:
 
 
 def _load_library() -> None:
-    workers().start()
-    import lab_experiment  # noqa: F401
+    try:
+        workers().start()
+        import lab_experiment  # noqa: F401
 
-    gc.freeze()  # what is imported stays: the collector need not look through it again
-    gc.set_threshold(*_USUAL_THRESHOLDS)
+        gc.collect()
+        gc.freeze()  # what is imported stays: the collector need not look through it again
+    finally:
+        gc.set_threshold(*_USUAL_THRESHOLDS)

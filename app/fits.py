@@ -41,7 +41,7 @@ class FitBoard:
     ) -> Any:
         """The fit of that key: `make(on_progress)` of its first caller. A fit that failed is tried anew next time.
 
-        meanwhile: called once, as soon as the fit is under way.
+        meanwhile: called before it is waited for.
         """
         flight = self._join(key, make)
         try:

@@ -21,6 +21,7 @@ from typing import Any
 
 MAX_WORKERS = 8
 WAIT_SECONDS = 0.2
+START_SECONDS = 120
 NOT_WANTED = "nobody waits for it any more"
 NICENESS = 5  # pages go before fits: a page is done in a tenth of the time
 
@@ -72,16 +73,23 @@ class Workers:
             self._places -= count
             self._coming += count
         for _ in range(count):
-            threading.Thread(target=self._start_aside, daemon=True, name="worker start").start()
+            try:
+                threading.Thread(target=self._start_aside, daemon=True, name="worker start").start()
+            except RuntimeError:  # the system gives no more threads
+                self._arrive(None)
 
     def _start_aside(self) -> None:
+        worker = None
         try:
-            worker = _Worker(self._call)
-        except WorkerLost:
-            worker = None  # the next job tries again, and can say so
+            with suppress(OSError):  # WorkerLost too: the next job tries again, and can say so
+                worker = _Worker(self._call)
+        finally:
+            self._arrive(worker)
+
+    def _arrive(self, worker: "_Worker | None") -> None:
         with self._changed:
             self._coming -= 1
-        self._put_back(worker)
+            self._put_back(worker)
 
     def close(self) -> None:
         """End the workers that are free."""
@@ -134,6 +142,8 @@ class _Worker:
                 pass_fds=[other.fileno()],
             )
         try:
+            if not self._pipe.poll(START_SECONDS):
+                raise EOFError
             self._pipe.recv_bytes()  # it has imported all
         except (EOFError, OSError) as problem:
             self.end()

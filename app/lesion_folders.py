@@ -10,7 +10,7 @@ from l2d_core.datasets.ham10000_metadata import find_layout
 from l2d_core.datasets.ham10000_table import MAX_BYTES, read_head
 from l2d_core.images import MAX_FILE_BYTES
 from l2d_core.lesions import NEEDED
-from lesion_session import Patients, key_of
+from lesion_patients import Patients
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff")
 MAX_DEPTH = 4
@@ -62,14 +62,13 @@ def find_patients(top: Path, folder: str, images: Sequence[Path]) -> Patients | 
 
     Told by its columns, whatever its name. Of several the one that lists most of the images; None where none does.
     """
-    keys = {key_of(path.name) for path in images}
     best, most = None, 0
     for path in _tables(top, folder):
         try:
             found = Patients.read(path.read_bytes(), path.relative_to(top).as_posix())
         except (ValueError, OSError):
             continue  # a file of its own kind, which nobody asked to be read
-        count = len(keys & found.rows.keys())
+        count = len({found.key_of(image.name) for image in images} - {None})
         if count > most:
             best, most = found, count
     return best

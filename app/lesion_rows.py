@@ -39,7 +39,7 @@ def table(
 ) -> pd.DataFrame:
     """A row a file, in the order of upload; None where a file could not be read, or an answer is not known.
 
-    answers: digest -> the expert network's own answer, where that is the expert.
+    answers: key -> the expert network's own answer for that file, where that is the expert.
     """
     rows: list[dict[str, object]] = []
     first_of: dict[str, tuple[int, str]] = {}
@@ -51,12 +51,29 @@ def table(
         first, name = first_of.setdefault(entry.digest, (number, entry.name))
         if first != number:
             row["state"] = f"{DOUBLE} {first} ({name})"
-        row["remarks"] = "; ".join((*session.cases[entry.digest].warnings, *entry.notes[1:]))
+        odd = session.patients.notes_of(entry.name) if session.patients else []
+        row["remarks"] = "; ".join((*session.cases[entry.digest].warnings, *entry.notes[1:], *odd))
         row |= _numbers(readings[entry.digest], entry.digest, deferred, class_names)
         if answers is not None:
-            row["expert_answer"] = class_names[answers[entry.digest]] if entry.digest in answers else None
+            row["expert_answer"] = class_names[answers[entry.key]] if entry.key in answers else None
         rows.append(row | _patient(session, entry))
     return pd.DataFrame(rows, columns=_columns(readings, answers is not None, session.patients is not None))
+
+
+def count(session: LesionSession) -> str:
+    """How many files came in, and what became of them."""
+    done, read = len(session.entries), [entry for entry in session.entries if entry.digest]
+    scored = len(session.first_entries())
+    parts = {
+        "scored": scored,
+        "the same picture as another": len(read) - scored,
+        "not read": done - len(read),
+        "waiting": len(session.intake),
+        "left out": session.left_out,
+    }
+    total = done + len(session.intake) + session.left_out
+    counts = ", ".join(f"{n:,} {what}" for what, n in parts.items() if n or what == "scored")
+    return f"{total:,} {'file' if total == 1 else 'files'} received: {counts}."
 
 
 def _numbers(

@@ -3,22 +3,20 @@
 import io
 import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 
 import numpy as np
 import pandas as pd
 import torch
 from PIL import Image
 
-from l2d_core.datasets.ham10000 import read_metadata
-from l2d_core.datasets.ham10000_fields import UNKNOWN, match_key
 from l2d_core.images import ImageProblem, OpenedImage, fitted_size, to_model_size
 from l2d_core.lesion_bank import FAR
 from l2d_core.lesion_networks import BATCH_SIZE, to_input
-from l2d_core.lesions import NEEDED, LesionSystem, Seen, ask_expert, look_at
+from l2d_core.lesions import LesionSystem, Seen, ask_expert, look_at
 from lesion_intake import Intake, Source
+from lesion_patients import Patients, unknown_of
 
 MAX_ENTRIES = 5_000
 # As many as 5,000 photographs of 1,000 x 800; a file of a kilobyte may have 25 million, and take a second.
@@ -34,9 +32,10 @@ _TURN = threading.Lock()
 
 @dataclass(frozen=True)
 class Case:
-    """A picture that was scored. view: what the model sees, as JPEG; seen: of this one picture."""
+    """A picture that was scored. view: what the model sees, as JPEG, and its size; seen: of this one picture."""
 
     view: bytes
+    size: tuple[int, int]
     warnings: tuple[str, ...]
     seen: Seen
 
@@ -54,35 +53,6 @@ class Entry:
     reason: str
     notes: tuple[str, ...]
     drawing: bool
-
-
-@dataclass(frozen=True)
-class Patients:
-    """Age, sex and site by `match_key` of an image's id, as `read_metadata` gives them; name: the table's."""
-
-    name: str
-    rows: Mapping[str, Mapping[str, str]]
-
-    @classmethod
-    def read(cls, data: bytes, name: str) -> "Patients":
-        """From the bytes of a table. ValueError says what is wrong with it."""
-        file = io.BytesIO(data)
-        file.name = name
-        table = read_metadata(file, labelled=False)
-        records = table[["image_id", *NEEDED, "notes"]].to_dict("records")
-        return cls(name, {match_key(row["image_id"]): {str(k): str(v) for k, v in row.items()} for row in records})
-
-    def joined(self, other: "Patients | None") -> "Patients":
-        """These, and of other tables the images that this one does not list."""
-        if other is None:
-            return self
-        if self.name in other.name.split(", "):
-            return other
-        return Patients(f"{self.name}, {other.name}", {**other.rows, **self.rows})
-
-    def of(self, name: str) -> Mapping[str, str] | None:
-        """The row of an image by its file's name, never by its position; None where there is none."""
-        return self.rows.get(key_of(name))
 
 
 @dataclass
@@ -133,11 +103,6 @@ class LesionSession:
             if entry.digest:
                 firsts.setdefault(entry.digest, entry)
         return list(firsts.values())
-
-
-def key_of(name: str) -> str:
-    """What a file is matched to a row of a table by."""
-    return match_key(PurePosixPath(name).stem)
 
 
 def score_batch(session: LesionSession, system: LesionSystem) -> None:
@@ -208,7 +173,7 @@ def _score(opened: Sequence[_Opened], system: LesionSystem) -> list[Case]:
     for row, one in enumerate(opened):
         part = pick(seen, [row])
         far = part.distance[0] > system.bank.far
-        cases.append(Case(one.view, (*one.warnings, *([UNLIKE] if far else [])), part))
+        cases.append(Case(one.view, system.image_size, (*one.warnings, *([UNLIKE] if far else [])), part))
     return cases
 
 
@@ -226,17 +191,18 @@ def join(cases: Sequence[Case]) -> Seen:
     return Seen(logits, *(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
-def unknown_of(patient: Mapping[str, str] | None) -> list[str]:
-    """Which of age, sex and site are not known; all where there is no row."""
-    return [name for name in NEEDED if patient is None or patient[name] == UNKNOWN]
+def expert_answers(session: LesionSession, system: LesionSystem) -> dict[str, int]:
+    """Key -> the class that the expert network names, of the entries whose age, sex and site are known.
 
-
-def expert_answers(session: LesionSession, system: LesionSystem, entries: Sequence[Entry]) -> dict[str, int]:
-    """Digest -> the class that the expert network names, of the entries whose age, sex and site are known."""
-    patients = {entry.digest: session.patients.of(entry.name) if session.patients else None for entry in entries}
-    known = {digest: row for digest, row in patients.items() if not unknown_of(row)}
+    Two files may hold one picture of, so their names say, two people: each is answered for its own.
+    """
+    if session.patients is None:
+        return {}
+    patients = {entry.key: session.patients.of(entry.name) for entry in session.entries if entry.digest}
+    known = {key: row for key, row in patients.items() if not unknown_of(row)}
     if not known:
         return {}
-    features = join([session.cases[digest] for digest in known]).expert_features
+    digests = {entry.key: entry.digest for entry in session.entries}
+    features = join([session.cases[digests[key]] for key in known]).expert_features
     answers = ask_expert(system, features, pd.DataFrame(list(known.values())))
     return dict(zip(known, answers.tolist(), strict=True))

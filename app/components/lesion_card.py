@@ -54,15 +54,15 @@ def card(
     reference: Reference,
     titles: Sequence[str],
     deferred: Mapping[str, bool],
-    expert_says: str,
+    expert_says: Sequence[str],
 ) -> str:
     """The card as HTML. titles: of the classes; deferred: by surrogate, by the rule chosen on the page.
 
-    expert_says: a sentence on the expert's own answer, or why there is none; "" where the expert gives none.
+    expert_says: sentences on the expert's own answer, or why there is none; none where the expert gives none.
     """
     drawing = '<span class="badge">A drawing made by this page, no photograph</span>' if entry.drawing else ""
     blocks = "".join(_decision(name, system, titles, deferred[name]) for name, system in reading.systems.items())
-    says = f"<p>{escape(expert_says)}</p>" if expert_says else ""
+    says = _sentences(expert_says)
     return (
         f'<article class="lesion"><header>{_name(entry, number)}{drawing}</header>'
         f'<div class="parts">{_picture(entry, case)}'
@@ -80,12 +80,17 @@ def failed(entry: Entry, number: int) -> str:
     )
 
 
-def double(entry: Entry, number: int, first: Entry, first_number: int) -> str:
-    """The card of a file whose picture was there before."""
+def double(entry: Entry, number: int, first: Entry, first_number: int, expert_says: Sequence[str]) -> str:
+    """The card of a file whose picture was there before; expert_says: as of `card`, the person may be another."""
     return (
         f'<article class="lesion"><header>{_name(entry, number)}</header>'
-        f"<p>The same picture as {first_number} ({escape(first.name)}), scored once.</p></article>"
+        f"<p>The same picture as {first_number} ({escape(first.name)}), scored once.</p>"
+        f"{_sentences(expert_says)}</article>"
     )
+
+
+def _sentences(texts: Sequence[str]) -> str:
+    return "".join(f"<p>{escape(text)}</p>" for text in texts)
 
 
 def _name(entry: Entry, number: int) -> str:
@@ -93,12 +98,13 @@ def _name(entry: Entry, number: int) -> str:
 
 
 def _picture(entry: Entry, case: Case) -> str:
-    data = base64.b64encode(case.view).decode()
+    data, (height, width) = base64.b64encode(case.view).decode(), case.size
     items = [f'<div class="note warn">{escape(text)}</div>' for text in case.warnings]
     items += [f'<div class="note">{escape(text)}</div>' for text in entry.notes]
     return (
         f'<figure><img src="data:image/jpeg;base64,{data}" alt="{escape(entry.name)}, as the model sees it">'
-        f'<figcaption class="small">as the model sees it</figcaption>{"".join(items)}</figure>'
+        f'<figcaption class="small">as the model sees it: all of it, as {width} x {height} pixels</figcaption>'
+        f"{''.join(items)}</figure>"
     )
 
 

@@ -11,7 +11,8 @@ from l2d_core.datasets.ham10000_table import MAX_BYTES as MAX_TABLE_BYTES
 from l2d_core.image_archives import MAX_ARCHIVE_BYTES, MAX_MEMBERS
 from l2d_core.images import MAX_FILE_BYTES, safe_name
 from lesion_intake import Source
-from lesion_session import LesionSession, Patients, key_of
+from lesion_patients import Patients
+from lesion_session import LesionSession
 
 KEY = "lesion-session"
 MAX_FROM_FOLDER = 2_000
@@ -110,12 +111,12 @@ def _read_table(session: LesionSession, key: str) -> None:
 
 
 def _matched(session: LesionSession, patients: Patients) -> str:
-    names = {key_of(entry.name) for entry in session.entries if entry.digest}
-    without = sorted(names - patients.rows.keys())
+    names = {entry.name: patients.key_of(entry.name) for entry in session.entries if entry.digest}
+    without = sorted(name for name, key in names.items() if key is None)
     beside = "" if session.uploaded else ", found beside the images"
     text = (
         f"{patients.name}{beside}: {len(patients.rows):,} rows; {len(names) - len(without):,} of {len(names):,} images "
-        f"by name are in it, {len(patients.rows.keys() - names):,} rows have no image here."
+        f"by name are in it, {len(patients.rows.keys() - names.values()):,} rows have no image here."
     )
     if without:
         text += f" Without a row: {', '.join(without[:3])}{', ...' if len(without) > 3 else ''}."

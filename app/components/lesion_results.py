@@ -12,7 +12,8 @@ from components.looks import ESTIMATORS, SYSTEMS
 from l2d_core.datasets import LAB_DATASETS
 from l2d_core.lesion_readings import Reading, Reference, read_cases
 from l2d_core.lesions import Judge, LesionSystem
-from lesion_session import Entry, LesionSession, expert_answers, join, unknown_of
+from lesion_patients import unknown_of
+from lesion_session import Entry, LesionSession, expert_answers, join
 
 CARDS = 6
 WORDS = {"age": "age", "sex": "sex", "localization": "site"}
@@ -22,11 +23,12 @@ def draw(session: LesionSession, system: LesionSystem, judge: Judge, kind: str, 
     """Draw all results; kind: of the expert, in EXPERTS. busy: more pictures wait, so that there is no CSV yet."""
     entries = session.first_entries()
     readings = _read(session, judge, entries)
-    answers = expert_answers(session, system, entries) if kind == "mixer" else None
+    answers = expert_answers(session, system) if kind == "mixer" else None
     deferred = _draw_rule(readings) if readings else {}
     titles = [LAB_DATASETS["ham10000"].class_titles.get(name, name) for name in system.class_names]
     _draw_cards(session, readings, judge.reference, titles, deferred, answers)
     st.header("All files", anchor=False)
+    st.caption(lesion_rows.count(session))
     rows = lesion_rows.table(session, readings, deferred, system.class_names, answers)
     _draw_table(rows)
     st.download_button(
@@ -102,8 +104,10 @@ def _draw_cards(
         with st.container(border=True):
             if not entry.digest:
                 st.html(lesion_card.failed(entry, number))
-            elif first_of[entry.digest][1] != number:
-                st.html(lesion_card.double(entry, number, *first_of[entry.digest]))
+                continue
+            told = [] if answers is None else _expert_says(session, entry, answers, titles)
+            if first_of[entry.digest][1] != number:
+                st.html(lesion_card.double(entry, number, *first_of[entry.digest], told))
             else:
                 st.html(
                     lesion_card.card(
@@ -114,18 +118,24 @@ def _draw_cards(
                         reference,
                         titles,
                         {name: cases[entry.digest] for name, cases in deferred.items()},
-                        "" if answers is None else _expert_says(session, entry, answers, titles),
+                        told,
                     )
                 )
 
 
-def _expert_says(session: LesionSession, entry: Entry, answers: Mapping[str, int], titles: Sequence[str]) -> str:
+def _expert_says(session: LesionSession, entry: Entry, answers: Mapping[str, int], titles: Sequence[str]) -> list[str]:
+    """The expert network's own answer, or why there is none, and what is odd in the table's row: a sentence each."""
     patient = session.patients.of(entry.name) if session.patients else None
-    if entry.digest in answers and patient is not None:
+    notes = session.patients.notes_of(entry.name) if session.patients else []
+    odd = [f"{note[0].upper()}{note[1:]}." for note in notes]
+    if entry.key in answers and patient is not None:
         told = f"{patient['age']} years, {patient['sex']}, {patient['localization']}"
-        return f"The MLP-Mixer itself, told of {told}, says: {titles[answers[entry.digest]]}."
-    lacking = " and ".join(", ".join(WORDS[name] for name in unknown_of(patient)).rsplit(", ", 1))
-    return f"The MLP-Mixer's own answer needs {lacking}, which the table does not give: none is invented."
+        return [f"The MLP-Mixer itself, told of {told}, says: {titles[answers[entry.key]]}.", *odd]
+    unknown = unknown_of(patient)
+    lacking = " and ".join(", ".join(WORDS[name] for name in unknown).rsplit(", ", 1))
+    is_given = any(f" {name} " in note for name in unknown for note in notes)
+    why = "which the table gives in no way that it knows" if is_given else "which the table does not give"
+    return [f"The MLP-Mixer's own answer needs {lacking}, {why}: none is invented.", *odd]
 
 
 def _draw_table(rows: pd.DataFrame) -> None:
@@ -152,6 +162,6 @@ def _draw_table(rows: pd.DataFrame) -> None:
         if column.endswith(("_risk", "_margin")):
             shown[column] = 100 * shown[column].astype(float)
         elif column != "number":
-            shown[column] = shown[column].fillna("")
+            shown[column] = shown[column].astype(object).fillna("")
     with st.container(key="lesion-table"):
         st.dataframe(shown, hide_index=True, column_config=config, alt="All files with decisions and risks")

@@ -110,10 +110,14 @@ def clean_image_id(text: str) -> str:
     return re.sub(r"\.(jpe?g|png)$", "", text.strip(), flags=re.IGNORECASE)
 
 
+def plain_key(stem: str) -> str:
+    """An id or a file's stem without case, ending and odd blanks."""
+    return " ".join(clean_image_id(stem).casefold().split())
+
+
 def match_key(stem: str) -> str:
-    """What an id and a file's stem are matched by: without case, ending, and the marks of a copy, "(1)" or "copy"."""
-    key = " ".join(clean_image_id(stem).casefold().split())
-    return re.sub(r"(?: ?\([0-9]+\)| - copy| copy(?: [0-9]+)?)+$", "", key)
+    """What an id and a file's stem are matched by: `plain_key` without the marks of a copy, "(1)" or "copy"."""
+    return re.sub(r"(?: ?\([0-9]+\)| - copy| copy(?: [0-9]+)?)+$", "", plain_key(stem))
 
 
 def _one_of(column: str, text: str, key: str, known: tuple[str, ...]) -> Cleaned:

@@ -17,6 +17,7 @@ from l2d_core.datasets.ham10000_fields import (
     clean_sex,
     clean_site,
     match_key,
+    plain_key,
 )
 from l2d_core.datasets.ham10000_table import Source, read_head, read_header, read_rows, read_text, source_name
 
@@ -85,11 +86,13 @@ def parse_metadata(source: Source, *, labelled: bool = True) -> Metadata:
     layout = find_layout(text, name)
     if labelled and not layout.has_diagnosis:
         raise ValueError(f"{_lacks(name, ['dx'])}; it has {', '.join(read_header(text, name, NAMES)[0])}")
+    # Whoever brings pictures of their own may have numbered them as a computer numbers copies.
+    key_of = match_key if labelled else plain_key
     first: dict[str, tuple[int, Row]] = {}
     repeated = 0
     for line, fields in read_rows(text, name, layout.width, layout.delimiter):
         row = _clean(_pick(fields, layout, name, line))
-        earlier = first.setdefault(match_key(row["image_id"]), (line, row))
+        earlier = first.setdefault(key_of(row["image_id"]), (line, row))
         if earlier[0] != line:
             _require_same(earlier, (line, row), name)
             repeated += 1

@@ -16,11 +16,13 @@ from lesion_page import (
     click,
     colour,
     encode,
+    made_system,
     names,
     open_lesions,
     picture,
     table,
     upload,
+    upload_table,
     use_watched_system,
     watch_csv,
     zipped,
@@ -82,6 +84,7 @@ def test_of_very_many_files_as_many_are_listed_as_came_in(given, tmp_path, calls
             session.add(Source(path.name, path.name, partial(lesion_folders.read_file, path)))
         app = app.run()
     assert not app.exception
+    assert "1,100 files received: 1,078 scored, 22 not read." in [caption.value for caption in app.caption]
     assert table(app)["file"].tolist() == [name for name, _ in files]
     assert (table(app)["state"] == "not read").sum() == 22
     assert sum(calls) == 1100 - 22
@@ -119,8 +122,87 @@ def test_two_files_of_one_name_are_kept_and_one_content_is_scored_once(given, ca
     assert table(app)["file"].tolist() == given
     assert sum(calls) == 2
     assert csv()["state"].tolist() == ["scored", "scored", f"same picture as 1 ({given[0]})"]
+    assert "3 files received: 2 scored, 1 the same picture as another." in [caption.value for caption in app.caption]
     app.slider(key="lesion_budget").set_value(30).run()
     assert sum(calls) == 2
+
+
+PEOPLE = {"80 years, male, back": "80,male,back", "40 years, female, face": "40,female,face"}
+
+
+def ask_mixer(app, rows):
+    """The page with this table, and the expert network as the expert."""
+    app = upload_table(app, "\n".join(["image_id,age,sex,localization", *rows]))
+    return app.radio(key="lesion_expert").set_value("mixer").run()
+
+
+@tried("B15", two_people=("one.png", "two.png"), a_copy=("one.png", "one (1).png"))
+def test_one_picture_of_two_people_is_answered_for_each_of_them(given, csv):
+    first, second = PEOPLE.values()
+    app = upload(open_lesions(), *[(name, colour(9)) for name in given])
+    app = ask_mixer(app, [f"{given[0]},{first}", f"{given[1]},{second}"])
+    assert not app.exception
+    for card, person in zip(cards(app), PEOPLE, strict=True):
+        assert f"told of {person}, says" in card
+    together = csv()
+    assert together[["age", "sex", "localization"]].astype(str).agg(",".join, axis=1).tolist() == [first, second]
+    for name, row, answer in zip(given, (first, second), together["expert_answer"], strict=True):
+        ask_mixer(upload(open_lesions(), (name, colour(9))), [f"{name},{row}"])
+        assert csv()["expert_answer"].tolist() == [answer]
+
+
+@tried(
+    "B18",
+    numbered=("lesion (2).png", ["lesion (1)"], None),
+    both_there=("lesion (2).png", ["lesion (1)", "lesion (2)"], 1),
+    copied=("ISIC_1 (1).JPG", ["ISIC_2", "isic_1"], 1),
+    copied_twice=("ISIC_1 (1).JPG", ["ISIC_1", "ISIC_1 (1)"], 1),
+    in_the_table=("ISIC_1.jpg", ["ISIC_2", "ISIC_1 - Copy.jpg"], 1),
+    which_copy=("lesion.png", ["lesion (1)", "lesion (2)"], None),
+)
+def test_a_row_is_matched_by_name_where_one_alone_fits(given, csv):
+    name, ids, place = given
+    app = ask_mixer(
+        upload(open_lesions(), (name, colour(9))), [f"{one},{20 + n},male,back" for n, one in enumerate(ids)]
+    )
+    assert not app.exception
+    assert not app.error
+    ages = csv()["age"].dropna().tolist()
+    assert ages == ([] if place is None else [20 + place])
+    told = next(caption.value for caption in app.caption if "have no image here" in caption.value)
+    assert f"{len(ages)} of 1 images by name are in it, {len(ids) - len(ages)} rows have no image here" in told
+
+
+@tried("A3", zero=("0", "0 is taken as it is, but suspicious"), much=("200", "is not in 0..120"))
+def test_an_age_that_cannot_be_is_said_on_the_card_and_in_the_table(given, csv):
+    age, note = given
+    app = ask_mixer(upload(open_lesions(), ("x.png", colour(9))), [f"x,{age},male,back"])
+    assert not app.exception
+    assert note in cards(app)[0]
+    assert note in csv()["remarks"][0]
+    assert csv()["softmax_class"].notna().all()
+    assert ("says: " in cards(app)[0]) == (age == "0")
+
+
+@tried("A4", archive="lateral torso", empty="", spelled="BACK ")
+def test_a_site_that_was_not_seen_in_training_is_said_to_be_so(given, csv):
+    app = ask_mixer(upload(open_lesions(), ("x.png", colour(9))), [f"x,50,male,{given}"])
+    assert not app.exception
+    (card,) = cards(app)
+    unseen = "was not seen in training: treated as unknown"
+    assert (unseen in card) == (unseen in str(csv()["remarks"][0])) == (given == "lateral torso")
+    assert ("needs site, which the table gives in no way that it knows" in card) == (given == "lateral torso")
+    assert ("needs site, which the table does not give" in card) == (given == "")
+    assert ("told of 50 years, male, back, says" in card) == (given == "BACK ")
+
+
+@tried("A17", photograph=(450, 600), square=(600, 600))
+def test_the_card_says_at_which_size_the_model_sees_a_picture_and_that_nothing_is_cut_off(given):
+    (card,) = cards(upload(open_lesions(), ("x.png", colour(9, size=given))))
+    height, width = made_system().image_size
+    assert f"as the model sees it: all of it, as {width} x {height} pixels" in card
+    assert f"{given[1]} x {given[0]} pixels" in card
+    assert ("bars were added" in card) == (given[0] * width != given[1] * height)
 
 
 @tried("B19", forty=40)

@@ -166,6 +166,43 @@ def test_jobs_that_come_while_one_is_being_started_wait_for_it_and_start_one_onl
     workers.close()
 
 
+@pytest.mark.parametrize("problem", [OSError(11, "no more processes"), lab_workers.WorkerLost(), ValueError("a fault")])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_place_comes_back_whatever_kept_its_worker_from_starting(monkeypatch, problem):
+    workers, real = Workers("lab_worker_jobs:work", 2), lab_workers._Worker
+
+    def cannot(_call):
+        raise problem
+
+    monkeypatch.setattr(lab_workers, "_Worker", cannot)
+    workers.start()
+    with pytest.raises(type(problem)):
+        workers.run("pid", on_progress=go_on)
+    monkeypatch.setattr(lab_workers, "_Worker", real)
+    with ThreadPoolExecutor(2) as pool:
+        assert all(job.result(PATIENCE_SECONDS) for job in [pool.submit(hold_then_pid, workers) for _ in range(2)])
+    workers.close()
+
+
+def test_a_place_comes_back_where_there_are_no_more_threads(monkeypatch):
+    workers = Workers("lab_worker_jobs:work", 1)
+
+    def cannot(_thread):
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", cannot)
+        workers.start()
+    assert isinstance(workers.run("pid", on_progress=go_on), int)
+    workers.close()
+
+
+def test_a_worker_that_never_gets_ready_is_lost(monkeypatch):
+    monkeypatch.setattr(lab_workers, "START_SECONDS", 0)
+    with pytest.raises(WorkerLost):
+        Workers("lab_worker_jobs:work", 1).run("pid", on_progress=go_on)
+
+
 def hold_then_pid(workers):
     return workers.run("pid", on_progress=go_on)
 

@@ -22,8 +22,8 @@ class Row:
 
 ROWS = [
     Row("A1", "one lesion on both sides", (LESIONS,)),
-    Row("A3", "blank ages and sites are filled in silently", (LESIONS,)),
-    Row("A4", "an unseen site becomes a vector of zeros", (LESIONS,)),
+    Row("A3", "blank ages and sites are filled in silently", (LESIONS, PAGES)),
+    Row("A4", "an unseen site becomes a vector of zeros", (LESIONS, PAGES)),
     Row("A6", "the right class under a wrong name", (LESIONS,)),
     Row("A7", "other spellings of the seven diagnoses", (LESIONS,)),
     Row("A9", "rows of one image twice", (LESIONS,)),
@@ -34,7 +34,7 @@ ROWS = [
     Row("A14", "a download cut short is a bare BadZipFile", (LESIONS,)),
     Row("A15", "image folders twice in different case", (LESIONS,)),
     Row("A16", "blank or tiny pictures get confident labels", (LESIONS, PAGES)),
-    Row("A17", "hidden crops change what the model sees", (LESIONS,)),
+    Row("A17", "hidden crops change what the model sees", (LESIONS, PAGES)),
     Row("B1", "CMYK has four channels or inverted colours", (UPLOADS,)),
     Row("B2", "one, two or four channels break the network", (UPLOADS,)),
     Row("B4", "transparent pixels turn black or show what they hid", (UPLOADS,)),
