@@ -15,7 +15,7 @@ from lesion_patients import Patients
 from lesion_session import LesionSession
 
 KEY = "lesion-session"
-MAX_FROM_FOLDER = 2_000
+MAX_FROM_FOLDER, FIRST_COUNT = 2_000, 24
 LIMITS = (
     f"JPEG, PNG, WebP, BMP or TIFF, whatever the name says: at most {MAX_FILE_BYTES // 2**20} MB an image, "
     f"{MAX_ARCHIVE_BYTES // 2**20} MB and {MAX_MEMBERS:,} files a zip. Kept in memory only, for this browser tab only, "
@@ -147,15 +147,15 @@ def _draw_folders(session: LesionSession) -> None:
         if not counts:
             st.caption("There are no images below the folder that L2D_DATA_ROOT names.")
             return
-        name = st.selectbox("Folder", list(counts), format_func=lambda name: f"{name} ({counts[name]:,} images)")
+        name = st.selectbox(
+            "Folder", list(counts), format_func=lambda name: f"{name} ({counts[name]:,} images)", key="lesion-folder"
+        )
         if "ham10000" in name.lower():
             st.caption("On images that the networks were trained on they do better than on new ones.")
         st.caption("A table of age, sex and site that lies with the images, or in the folder above, is read too.")
         most = min(counts[name], MAX_FROM_FOLDER)
-        count = st.number_input("How many, the first by name", 1, most, min(24, most))
-        st.button(
-            "Take these images", icon=":material/playlist_add:", on_click=_add_folder, args=(session, name, int(count))
-        )
+        st.number_input("How many, the first by name", 1, most, min(FIRST_COUNT, most), key=f"lesion-count-{name}")
+        st.button("Take these images", icon=":material/playlist_add:", on_click=_add_folder, args=(session,))
 
 
 @st.cache_data(ttl=60, show_spinner=False)
@@ -163,8 +163,10 @@ def _folders(top: str) -> list[lesion_folders.Folder]:
     return lesion_folders.list_folders(lesion_folders.Path(top))
 
 
-def _add_folder(session: LesionSession, name: str, count: int) -> None:
-    top = lesion_folders.root()
+def _add_folder(session: LesionSession) -> None:
+    # As the fields are now: what they were when the button was drawn may be a moment old.
+    name, top = st.session_state["lesion-folder"], lesion_folders.root()
+    count = st.session_state.get(f"lesion-count-{name}", FIRST_COUNT)
     if top is None:
         return
     paths = lesion_folders.list_images(top, name)[:count]

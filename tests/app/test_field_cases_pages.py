@@ -2,7 +2,6 @@
 
 import io
 import tomllib
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -27,6 +26,7 @@ from lesion_page import (
     watch_csv,
     zipped,
 )
+from PIL import Image
 from train_page import FIRST, FakeBoard, labels, open_train, said
 
 import cached
@@ -35,6 +35,18 @@ from l2d_core.images import MAX_FILE_BYTES
 
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
 ALL_PAGES = ["home", "learn", "live_lab", "skin_lesions", "train", "compare", "paper", "about"]
+
+
+class Open:
+    """An expander that stands open; AppTest cannot open one."""
+
+    open = True
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return False
 
 
 @pytest.fixture(autouse=True)
@@ -68,21 +80,20 @@ def files_of(count):
 
 
 @tried("B11", by_zip=True, by_folder=False)
-def test_of_very_many_files_as_many_are_listed_as_came_in(given, tmp_path, calls):
-    import lesion_folders
-    from lesion_intake import Source
-
+def test_of_very_many_files_as_many_are_listed_as_came_in(given, tmp_path, calls, monkeypatch):
     files = files_of(1100)
     if given:
         app = upload(open_lesions(), ("many.zip", zipped(files)))
     else:
+        (tmp_path / "many").mkdir()
         for name, data in files:
-            (tmp_path / name).write_bytes(data)
+            (tmp_path / "many" / name).write_bytes(data)
+        monkeypatch.setenv("L2D_DATA_ROOT", str(tmp_path))
+        monkeypatch.setattr(st, "expander", lambda *_args, **_options: Open())
         app = open_lesions()
-        session = app.session_state["lesion-session"]
-        for path in lesion_folders.list_images(tmp_path, "."):
-            session.add(Source(path.name, path.name, partial(lesion_folders.read_file, path)))
-        app = app.run()
+        (most,) = (field for field in app.number_input if field.label.startswith("How many"))
+        most.set_value(1100)
+        app = click(app, "Take these images")
     assert not app.exception
     assert "1,100 files received: 1,078 scored, 22 not read." in [caption.value for caption in app.caption]
     assert table(app)["file"].tolist() == [name for name, _ in files]
@@ -106,6 +117,26 @@ def test_the_limit_of_a_table_is_that_of_its_reader(given):
 
     (field,) = (one for one in open_lesions().file_uploader if one.label == given)
     assert field.proto.max_upload_size_mb * 2**20 == MAX_BYTES
+
+
+@tried("B12", size="maxUploadSize", proxy="client_max_body_size", nodes="sticky", cookies="XSRF", refused="413")
+def test_who_serves_it_reads_what_makes_uploads_fail_behind_a_proxy(given):
+    assert given in (ROOT / "docs" / "serving.md").read_text()
+    assert f"({CONFIG['server']['maxUploadSize']} MB" in (ROOT / "docs" / "serving.md").read_text()
+
+
+@tried("B1", jpeg="JPEG", tiff="TIFF")
+def test_a_picture_in_cmyk_gets_the_class_of_its_rgb(given, csv):
+    rgb = Image.open(io.BytesIO(colour(180, size=(90, 120))))
+    files = [
+        (name, encode(image, kind)) for name, image, kind in (("a", rgb, "PNG"), ("b", rgb.convert("CMYK"), given))
+    ]
+    assert not upload(open_lesions(), *files).exception
+    rows = csv()
+    for surrogate in ("softmax", "one_vs_all"):
+        assert rows[f"{surrogate}_class"][0] == rows[f"{surrogate}_class"][1]
+        assert np.ptp(rows[f"{surrogate}_machine_risk"]) < 0.1
+    assert "CMYK turned into RGB" in rows["remarks"][1]
 
 
 @tried("B14", umlauts="läsion_ü.jpg", chinese="皮膚病変.jpg", blanks="a b.jpg", long="膚" * 60 + ".jpg")
@@ -194,6 +225,20 @@ def test_a_site_that_was_not_seen_in_training_is_said_to_be_so(given, csv):
     assert ("needs site, which the table gives in no way that it knows" in card) == (given == "lateral torso")
     assert ("needs site, which the table does not give" in card) == (given == "")
     assert ("told of 50 years, male, back, says" in card) == (given == "BACK ")
+
+
+@tried("A11", confirmation="dx_type", diagnosis="dx", lesion="lesion_id", part="dataset")
+def test_of_a_table_the_expert_is_told_age_sex_and_site_alone(given, csv):
+    plain = "image_id,age,sex,localization\nx,50,male,back"
+    answers = []
+    for text in (plain, *(f"{given},{plain}".replace("\n", f"\n{value},") for value in ("histo", "nv"))):
+        app = upload_table(upload(open_lesions(), ("x.png", colour(9))), text)
+        app = app.radio(key="lesion_expert").set_value("mixer").run()
+        assert not app.exception
+        assert "told of 50 years, male, back, says" in cards(app)[0]
+        answers.append(csv()["expert_answer"][0])
+        assert given not in csv().columns
+    assert len(set(answers)) == 1
 
 
 @tried("A17", photograph=(450, 600), square=(600, 600))
@@ -292,18 +337,6 @@ def test_moving_the_bins_of_the_live_lab_trains_nothing(given, fits):
     app.slider(key=given).set_value(7).run()
     assert not app.exception
     assert len(fits) == count
-
-
-class Open:
-    """An expander that stands open; AppTest cannot open one."""
-
-    open = True
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        return False
 
 
 TABLE = "image_id,age,sex,localization\none,80,male,back\ntwo,40,female,face\n"

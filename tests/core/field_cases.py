@@ -9,6 +9,8 @@ import pytest
 
 LESIONS, UPLOADS = "test_field_cases.py", "test_field_cases_uploads.py"
 NUMBERS, TRAINING, PAGES = "test_field_cases_numbers.py", "test_field_cases_training.py", "test_field_cases_pages.py"
+SYSTEMS = "test_field_cases_systems.py"
+OF_THE_APP = (PAGES, SYSTEMS)
 
 
 @dataclass(frozen=True)
@@ -21,21 +23,21 @@ class Row:
 
 
 ROWS = [
-    Row("A1", "one lesion on both sides", (LESIONS,)),
+    Row("A1", "one lesion on both sides", (LESIONS, SYSTEMS)),
     Row("A3", "blank ages and sites are filled in silently", (LESIONS, PAGES)),
     Row("A4", "an unseen site becomes a vector of zeros", (LESIONS, PAGES)),
     Row("A6", "the right class under a wrong name", (LESIONS,)),
     Row("A7", "other spellings of the seven diagnoses", (LESIONS,)),
     Row("A9", "rows of one image twice", (LESIONS,)),
     Row("A10", "copies of an image are in training and test", (LESIONS,)),
-    Row("A11", "how a diagnosis was confirmed leaks the answer", (LESIONS,)),
-    Row("A12", "balanced accuracy with a class that has no cases", (LESIONS,)),
+    Row("A11", "how a diagnosis was confirmed leaks the answer", (LESIONS, PAGES)),
+    Row("A12", "balanced accuracy with a class that has no cases", (LESIONS, NUMBERS, SYSTEMS)),
     Row("A13", "DermaMNIST is a leaky split", (LESIONS,)),
     Row("A14", "a download cut short is a bare BadZipFile", (LESIONS,)),
     Row("A15", "image folders twice in different case", (LESIONS,)),
     Row("A16", "blank or tiny pictures get confident labels", (LESIONS, PAGES)),
     Row("A17", "hidden crops change what the model sees", (LESIONS, PAGES)),
-    Row("B1", "CMYK has four channels or inverted colours", (UPLOADS,)),
+    Row("B1", "CMYK has four channels or inverted colours", (UPLOADS, PAGES)),
     Row("B2", "one, two or four channels break the network", (UPLOADS,)),
     Row("B4", "transparent pixels turn black or show what they hid", (UPLOADS,)),
     Row("B6", "HEIC from a phone is a stack trace", (UPLOADS,)),
@@ -51,13 +53,13 @@ ROWS = [
     Row("B19", "uploaded bytes stay in memory", (PAGES,)),
     Row("C2", "an empty bin is 0 / 0", (NUMBERS,)),
     Row("C3", "bins of equal mass collapse to an error of 0", (NUMBERS,)),
-    Row("C4", "a class is missing from the set", (NUMBERS,)),
+    Row("C4", "a class is missing from the set", (NUMBERS, SYSTEMS)),
     Row("C6", "the logistic loss overflows or changes its input", (NUMBERS,)),
     Row("C7", "a probability of 1 that is wrong, rows that do not sum to 1", (NUMBERS,)),
-    Row("C9", "calibration errors that disagree", (NUMBERS,)),
-    Row("C10", "a temperature at or below zero", (NUMBERS,)),
-    Row("C11", "logits taken for probabilities", (NUMBERS,)),
-    Row("C12", "one class only in what a correction is fitted to", (NUMBERS,)),
+    Row("C9", "calibration errors that disagree", (NUMBERS, SYSTEMS)),
+    Row("C10", "a temperature at or below zero", (NUMBERS, SYSTEMS)),
+    Row("C11", "logits taken for probabilities", (NUMBERS, SYSTEMS)),
+    Row("C12", "one class only in what a correction is fitted to", (NUMBERS, SYSTEMS)),
     Row("D1", "checkpoints that need a full unpickling", (TRAINING,)),
     Row("D2", "a checkpoint of a GPU on a CPU", (TRAINING,)),
     Row("D4", "the best weights are those of the last epoch", (TRAINING,)),
