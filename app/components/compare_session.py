@@ -59,7 +59,8 @@ def choose(keys: Sequence[str]) -> None:
 
 
 def add(keys: Sequence[str], current: Sequence[str]) -> None:
-    """Compare these too, as far as there is room."""
+    """Compare these too, as far as there is room; current: what the page was drawn with."""
+    current = _now(current)
     wanted = [*current, *(key for key in keys if key not in current)]
     if len(wanted) > MAX_SYSTEMS:
         note(f"At most {MAX_SYSTEMS} systems are compared: take one away first.")
@@ -67,10 +68,16 @@ def add(keys: Sequence[str], current: Sequence[str]) -> None:
 
 
 def remove(key: str, current: Sequence[str]) -> None:
-    """Compare one less."""
+    """Compare one less; current: what the page was drawn with."""
+    current = _now(current)
     if st.query_params.get(BASE) == key:
         del st.query_params[BASE]
     choose([one for one in current if one != key])
+
+
+def _now(drawn: Sequence[str]) -> Sequence[str]:
+    """What is compared: after two quick clicks no longer what the button of the second one was drawn with."""
+    return st.session_state.get(_CHOSEN, drawn)
 
 
 def base(current: Sequence[str]) -> str:

@@ -220,3 +220,15 @@ def test_hostile_names_of_runs_are_shown_letter_by_letter(monkeypatch, tmp_path)
     assert name in chips(app)
     assert not [element for element in app.html if "<img" in element.value]
     assert not [element for element in app.markdown if "<img" in element.value or "**b**" in element.value]
+
+
+@pytest.mark.usefixtures("roots")
+@pytest.mark.parametrize("keys", [(), (*FIRST_TWO, "here/third")], ids=["as it opens", "by a link"])
+def test_two_clicks_before_the_page_is_drawn_anew_take_two_away(keys):
+    app = open_compare(*keys)
+    before = chips(app)
+    for key in FIRST_TWO:
+        app.button(key=f"chip-{key}").click()
+    app.run()
+    assert not app.exception
+    assert chips(app) == before[2:]
