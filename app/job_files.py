@@ -23,6 +23,7 @@ from l2d_core.runs import (
     read_config,
     read_environment,
     read_history,
+    split_notes,
     write_whole,
 )
 
@@ -77,7 +78,8 @@ class JobView:
 
     state: "starting", "queued" (place in the line counts from 1), "running", "stopping", "stopped", "interrupted",
     "failed" or "done"; "broken" where the folder cannot be read. message: what is wrong. history: the fields of
-    `EpochReport`, an epoch a row. elsewhere: another program trains it, which this server cannot stop.
+    `EpochReport`, an epoch a row. elsewhere: another program trains it, which this server cannot stop. split,
+    split_warning: what is in each part of its data, and what is wrong with that, in words.
     """
 
     id: str
@@ -91,6 +93,8 @@ class JobView:
     message: str = ""
     wall_seconds: float = 0.0
     elsewhere: bool = False
+    split: str = ""
+    split_warning: str = ""
 
     @property
     def is_pending(self) -> bool:
@@ -163,7 +167,19 @@ def read_job(folder: Path) -> JobView:
     state = "done" if environment["state"] == "done" else record.ended or "interrupted"
     message = record.message if state == "failed" else ""
     seconds = float(environment["wall_seconds"])
-    return JobView(folder.name, record.name, state, record.created, config, history, None, 0, message, seconds)
+    split, warning = split_notes(environment)
+    return JobView(
+        id=folder.name,
+        name=record.name,
+        state=state,
+        created=record.created,
+        config=config,
+        history=history,
+        message=message,
+        wall_seconds=seconds,
+        split=split,
+        split_warning=warning,
+    )
 
 
 def without_path(root: Path, problem: Exception | str) -> str:

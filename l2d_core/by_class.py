@@ -35,6 +35,20 @@ def balanced_accuracy(correct: ArrayLike, labels: np.ndarray, class_names: tuple
     return Balanced(float(recalls.mean()) if len(recalls) else None, left_out)
 
 
+def averages(table: pd.DataFrame) -> pd.DataFrame:
+    """Two rows under a `class_table`: the shares of all cases, and their means over the classes that have cases.
+
+    The second are balanced accuracies; its class names what is left out. NaN where there are no cases at all.
+    """
+    has_cases = table["n"] > 0
+    left_out = [str(name) for name in table["class"][~has_cases]]
+    without = f", without {', '.join(left_out[:5])}" if left_out else ""
+    without += f" and {len(left_out) - 5:,} more" if len(left_out) > 5 else ""
+    shares, n = table[has_cases].drop(columns=["class", "n"]), table["n"][has_cases]
+    rows = {"all cases": shares.mul(n, axis=0).sum(min_count=1) / n.sum(), f"mean of classes{without}": shares.mean()}
+    return pd.DataFrame([{"class": name, "n": n.sum(), **means} for name, means in rows.items()])
+
+
 def class_table(scores: Scores, deferred: ArrayLike) -> pd.DataFrame:
     """A row a class, of the cases that truly are of it: how many, who is right, how many are deferred.
 

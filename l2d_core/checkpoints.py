@@ -89,7 +89,9 @@ def unwrap(model: nn.Module) -> nn.Module:
 
 
 def without_compile_prefix(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Weights under the names of the model itself, where a compiled one was saved with its wrapper's prefix."""
+    """Weights under the names of the model itself, where a compiled one was saved: all have its wrapper's prefix."""
+    if not all(name.startswith(_COMPILED) for name in weights):
+        return dict(weights)
     return {name.removeprefix(_COMPILED): tensor for name, tensor in weights.items()}
 
 

@@ -150,6 +150,7 @@ def import_predictions(
         class_names: Of the classes, in the order of scores; the names of those columns, if left out.
     """
     from l2d_core.predictions import Columns, read_predictions, to_scores
+    from l2d_core.systems import confidence_note
 
     columns = Columns(label, answers, scores, defer, id)
     made = to_scores(
@@ -157,6 +158,8 @@ def import_predictions(
     )
     made.save(out)
     print(f"{out}: {len(made):,} cases, {made.num_classes} classes, {made.num_experts} experts")
+    if note := confidence_note(made):
+        print(f"note: {note}")
 
 
 Result = Literal[

@@ -109,7 +109,8 @@ def pretrain_expert(
     trained = train_expert(data_root, SETTINGS, reference=reference, device=pick_device(device), on_epoch=show)
     save_expert(out, trained)
     test = trained.answers.parts == "test"
-    print(f"{out}: on the test images\n{class_table(trained.answers.answers[test], trained.labels[test]).round(3)}")
+    shown = class_table(trained.answers.answers[test], trained.labels[test]).round(3).to_string(na_rep="no cases")
+    print(f"{out}: on the test images\n{shown}")
 
 
 @pretrain.command(name="lesions")
@@ -141,7 +142,7 @@ def train_with_progress(config: RunConfig, data_root: Path, device: str, out: Pa
     """Run an experiment and say how it goes; Ctrl-C says what is kept."""
     from l2d_core.experiment import run_experiment
     from l2d_core.progress import training_progress
-    from l2d_core.runs import read_environment
+    from l2d_core.runs import read_environment, split_notes
 
     print(f"{out}: {config.surrogate}, {config.model} on {config.dataset}, data from {data_root}", flush=True)
     on_step, on_epoch = training_progress(config, sys.stdout)
@@ -152,6 +153,8 @@ def train_with_progress(config: RunConfig, data_root: Path, device: str, out: Pa
             print(f"\n{out} has the best model so far, and its scores; the same command goes on from there")
         raise
     print(f"{out}: {len(run.history)} epochs, {run.environment['wall_seconds']:,.0f} s")
+    if notes := "; ".join(filter(None, split_notes(run.environment))):
+        print(f"{out}: {notes}")
     return run
 
 

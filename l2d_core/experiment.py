@@ -21,9 +21,10 @@ from l2d_core.environment import describe_environment, pick_device
 from l2d_core.epoch_report import EpochReport
 from l2d_core.models import MODELS
 from l2d_core.prediction import predict
-from l2d_core.run_data import load_splits
+from l2d_core.run_data import describe_split, load_splits
 from l2d_core.runs import (
     CHECKPOINT,
+    SPLIT_NOTES,
     WEIGHTS,
     Run,
     begin_run,
@@ -74,7 +75,8 @@ def run_experiment(
     begin_run(folder, config)
     if numbers is not None:
         save_numbers(folder, numbers)
-    record = _recorder(folder, target, start)
+    split = dict(zip(SPLIT_NOTES, describe_split(config, splits, data_root), strict=True))
+    record = _recorder(folder, target, start, {name: text for name, text in split.items() if text})
     history = _stored_history(folder)
     record(history, "running")
 
@@ -131,9 +133,11 @@ def _short(scores: Scores) -> Scores:
     return replace(scores, logits=rounded)
 
 
-def _recorder(folder: Path, device: torch.device, start: float) -> Callable[[Sequence[EpochReport], str], None]:
-    """A function that writes history and state, with the time since start and that of earlier starts."""
-    environment = describe_environment(device)
+def _recorder(
+    folder: Path, device: torch.device, start: float, notes: dict[str, str]
+) -> Callable[[Sequence[EpochReport], str], None]:
+    """A function that writes history, state and notes, with the time since start and that of earlier starts."""
+    environment = describe_environment(device) | notes
     earlier = read_environment(folder)["wall_seconds"]
 
     def record(history: Sequence[EpochReport], state: str) -> None:

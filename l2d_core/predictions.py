@@ -22,6 +22,7 @@ __all__ = ["DOMAINS", "Columns", "guess_columns", "logits_of_probabilities", "re
 DOMAINS = ("logits", "probabilities")
 MAX_ID_LENGTH = 200
 ROW_SUM_TOLERANCE = 1e-5  # of float32; more is another kind of number
+LIKE_A_SUM = 1e-3  # from 1, in every row: no logits sum to that by accident
 SMALLEST = np.finfo(np.float64).tiny
 LARGEST = 1 - np.finfo(np.float64).epsneg
 
@@ -120,7 +121,7 @@ def to_scores(
     the order of columns.scores, by which labels and answers may go; if left out, the names of those columns.
 
     ValueError names the column and the row: a column that is missing, a number that is none or not finite, a
-    probability outside 0..1, a row that does not sum to 1, a class that is not known.
+    probability outside 0..1, a row that does not sum to 1, a class that is not known; logits that are probabilities.
     """
     require_known("surrogate", surrogate, SURROGATES)
     require_known("domain", domain, DOMAINS)
@@ -134,10 +135,13 @@ def to_scores(
     numbers = np.stack(
         [_numbers(name, _values(table, name), ids) for name in (*columns.scores, *columns.defer)], axis=1
     )
+    labels = _classes(columns.label, _values(table, columns.label), names, ids, may_be_missing=False)
     answers = [_classes(name, _values(table, name), names, ids, may_be_missing=True) for name in columns.answers]
+    if domain == "logits":
+        _refuse_probabilities(numbers, len(columns.scores))
     return Scores(
         logits=numbers if domain == "logits" else _logits_of(numbers, columns, surrogate, ids),
-        labels=_classes(columns.label, _values(table, columns.label), names, ids, may_be_missing=False),
+        labels=labels,
         answers=np.stack(answers, axis=1),
         ids=ids,
         class_names=names,
@@ -176,6 +180,19 @@ def _numbers(name: str, values: np.ndarray, ids: np.ndarray) -> np.ndarray:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _refuse_probabilities(numbers: np.ndarray, num_classes: int) -> None:
+    """Raise ValueError where numbers (N, K+J), said to be logits, lie in 0..1 and sum to 1, the classes' or all."""
+    of_one_vs_all = ", of one_vs_all where those of deferring are probabilities of their own"
+    parts = (numbers, "all scores", ""), (numbers[:, :num_classes], "the scores of the classes", of_one_vs_all)
+    for part, whose, which in parts:
+        is_in_range = ((part >= 0) & (part <= 1)).all()
+        if len(part) and is_in_range and (np.abs(part.sum(axis=1) - 1) <= LIKE_A_SUM).all():
+            raise ValueError(
+                f"the scores are said to be logits, but look like probabilities: {whose} lie in 0..1 and sum to 1 in "
+                f"each of the {len(part):,} rows. Choose the domain 'probabilities'{which}, or bring the logits"
+            )
 
 
 def _logits_of(numbers: np.ndarray, columns: Columns, surrogate: str, ids: np.ndarray) -> np.ndarray:

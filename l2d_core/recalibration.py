@@ -6,7 +6,7 @@ estimates. So softmax odds above 1 are not cut off before they are corrected.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,11 +36,15 @@ Estimate = Callable[[np.ndarray, int], np.ndarray]  # (logits (N, K+J), num_expe
 
 @dataclass(frozen=True)
 class Recalibration:
-    """A correction that was fitted. parameters: temperature; slope and offset; or how many levels; none for "none"."""
+    """A correction that was fitted. parameters: temperature; slope and offset; or how many levels; none for "none".
+
+    note: why it is not to be trusted; "" where there is no such reason.
+    """
 
     method: str
     parameters: Mapping[str, float]
     estimate: Estimate
+    note: str = ""
 
     def apply(self, logits: ArrayLike, num_experts: int = 1) -> Float64[np.ndarray, "N J"]:
         """The corrected estimates (N, J). Those of softmax odds may be above 1, as they are or with a temperature.
@@ -50,8 +54,9 @@ class Recalibration:
         return self.estimate(np.asarray(logits, dtype=np.float64), num_experts)
 
     def describe(self) -> str:
-        """The parameters in words, such as "temperature 1.43"."""
-        return ", ".join(f"{name} {value:.3g}" for name, value in self.parameters.items()) or "as it is"
+        """The parameters in words, such as "temperature 1.43", and the note."""
+        parameters = ", ".join(f"{name} {value:.3g}" for name, value in self.parameters.items()) or "as it is"
+        return f"{parameters}; {self.note}" if self.note else parameters
 
 
 def raw(surrogate: str, estimator: str | None = None) -> Recalibration:
@@ -68,14 +73,23 @@ def fit_recalibration(method: str, scores: Scores, estimator: str | None = None)
     answers that were right and that were not, so that it exists for any data. Source: Platt 1999.
     isotonic: the rising function of least squares, straight lines between its steps. Source: Zadrozny and Elkan 2002.
 
-    Answers that are missing do not count. ValueError on an unknown method, surrogate or estimator, or no answers.
+    Answers that are missing do not count. Its note says so where the others are all right, or all wrong. ValueError on
+    an unknown method, surrogate or estimator, or no answers.
     """
     require_known("method", method, RECALIBRATIONS)
     estimate = _estimator(scores.surrogate, estimator)
     asked = scores.answers >= 0
     if not asked.any():
         raise ValueError("a recalibration is fitted to the experts' answers, and there are none")
-    return _FITS[method](estimate, scores, asked)
+    return replace(_FITS[method](estimate, scores, asked), note=_note(method, scores.expert_correct[asked]))
+
+
+def _note(method: str, right: np.ndarray) -> str:
+    if method == "none" or right.any() != right.all():
+        return ""
+    constant = ", so that all estimates become one constant" if method == "isotonic" else ""
+    answers = f"all {len(right):,} answers are {'right' if right[0] else 'wrong'}"
+    return f"fitted on one outcome only: {answers}{constant}"
 
 
 def _estimator(surrogate: str, name: str | None) -> Estimate:

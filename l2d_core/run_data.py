@@ -13,7 +13,17 @@ from l2d_core.call_options import check_options
 from l2d_core.checks import require_known
 from l2d_core.config import RunConfig
 from l2d_core.data import DeferralData, Splits
-from l2d_core.datasets import cifar10, digits, galaxy_zoo, ham10000_images, hate_speech, human_answers, voted_images
+from l2d_core.datasets import (
+    cifar10,
+    digits,
+    galaxy_zoo,
+    ham10000,
+    ham10000_images,
+    ham10000_split,
+    hate_speech,
+    human_answers,
+    voted_images,
+)
 from l2d_core.datasets.voters import Voters
 from l2d_core.expert_answers import open_answers
 from l2d_core.expert_settings import expert_confusion
@@ -45,6 +55,22 @@ def load_splits(config: RunConfig, data_root: str | os.PathLike) -> Splits:
         return replace(data, answers=answers[:, None])
 
     return Splits(ask(splits.train, "train"), ask(splits.validation, "validation"), ask(splits.test, "test"))
+
+
+def describe_split(config: RunConfig, splits: Splits, data_root: str | os.PathLike) -> tuple[str, str]:
+    """Of lesions: how many and how many images are in each part, in words, and what is wrong with the split; or "".
+
+    Errors as of `load_splits`.
+    """
+    if config.dataset != "ham10000":
+        return "", ""
+    table = ham10000.list_images(Path(data_root))
+    row_of = {str(name): row for row, name in enumerate(table["id"])}
+    parts = [
+        np.array([row_of[str(name)] for name in data.ids]) for data in (splits.train, splits.validation, splits.test)
+    ]
+    warning = ham10000_split.split_warning(table, parts)
+    return ham10000_split.describe_split(table, parts).removesuffix(f"; {warning}"), warning
 
 
 def right_probability(config: RunConfig, data: DeferralData, data_root: str | os.PathLike) -> np.ndarray:

@@ -12,7 +12,7 @@ from pathlib import Path
 from l2d_core.config import RunConfig
 from l2d_core.epoch_report import EpochReport
 from l2d_core.progress import epoch_line
-from l2d_core.runs import CONFIG
+from l2d_core.runs import CONFIG, read_environment, split_notes
 
 LOG, PROGRESS = "log.txt", "progress.json"
 WRITE_SECONDS = 0.5
@@ -40,6 +40,7 @@ def keep_log(
         now = time.monotonic()
         if not first:
             first, start = done, now  # from here on only training is timed, not the reading of the data
+            _log_split(folder)
         elif now - written >= WRITE_SECONDS:
             written = now
             speed = (done - first) / max(now - start, 1e-9)
@@ -49,6 +50,12 @@ def keep_log(
         add_line(folder, epoch_line(report, config.epochs))
 
     return on_step, on_epoch
+
+
+def _log_split(folder: Path) -> None:
+    with suppress(OSError, ValueError):
+        for text in filter(None, split_notes(read_environment(folder))):
+            add_line(folder, text)
 
 
 def add_line(folder: str | os.PathLike, text: str) -> None:

@@ -29,6 +29,7 @@ CONFIG, ENVIRONMENT, HISTORY = "config.json", "environment.json", "history.csv"
 VALIDATION, TEST, WEIGHTS = "scores_validation.npz", "scores_test.npz", "model.safetensors"
 RESULTS = (HISTORY, VALIDATION, TEST, WEIGHTS)
 CHECKPOINT = "checkpoint/training.pt"  # only to go on from: a run can be shipped without it
+SPLIT_NOTES = ("split", "split_warning")  # of the environment: what is in each part, and what is wrong with that
 STATES = ("running", "stopped", "done")  # "running" also where the program was killed; "stopped" can be gone on with
 
 
@@ -188,6 +189,12 @@ def read_environment(folder: str | os.PathLike) -> dict[str, Any]:
     if content.get("state") not in STATES or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
         raise ValueError(f"{path} must say state, one of {', '.join(STATES)}, and wall_seconds, a number of at least 0")
     return content
+
+
+def split_notes(environment: dict[str, Any]) -> tuple[str, ...]:
+    """SPLIT_NOTES of an environment, each a text, or "" where it has none."""
+    found = (environment.get(name) for name in SPLIT_NOTES)
+    return tuple(text[:1000] if isinstance(text, str) else "" for text in found)
 
 
 def read_history(folder: str | os.PathLike) -> pd.DataFrame:

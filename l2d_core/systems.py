@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 
 from l2d_core.data import Scores
 from l2d_core.deferral import best_expert
 from l2d_core.logged_outputs import LoggedOutputs
+from l2d_core.surrogates import SURROGATES
 
 ORIGINS = ("shipped", "run", "upload")
+HARD = 1e-12  # from 0 or 1: hard answers, not estimates
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,20 @@ def align(systems: Sequence[System]) -> tuple[list[System], tuple[str, ...]]:
     return chosen, tuple(_notes(systems, chosen))
 
 
+def confidence_note(test: Scores | LoggedOutputs) -> str:
+    """What to note where the probabilities of the machine's classes, or of asking, are 0 or 1 in all cases; else ""."""
+    num_experts = 1 if isinstance(test, LoggedOutputs) else test.num_experts
+    numbers = torch.from_numpy(np.asarray(test.logits, dtype=np.float64).copy())
+    probabilities = SURROGATES[test.surrogate].probabilities(numbers, num_experts).numpy()
+    is_hard = np.minimum(probabilities, 1 - probabilities) <= HARD
+    told = {
+        "the expert (ECE and reliability only tell how often it is right)": is_hard[:, -num_experts:].all(),
+        "the machine": is_hard[:, :-num_experts].all(),
+    }
+    whom = " and of ".join(name for name, hard in told.items() if hard)
+    return f"no confidence available of {whom}: in all cases the probabilities are 0 or 1" if whom else ""
+
+
 def scores_of(system: System) -> Scores:
     """The test scores of a system that has labels; ValueError for logged outputs."""
     if isinstance(system.test, LoggedOutputs):
@@ -70,7 +87,12 @@ def _align_logged(systems: Sequence[System]) -> tuple[list[System], tuple[str, .
     lengths = {len(one.test.logits) for one in systems}
     if len(lengths) > 1:
         raise ValueError(f"logged outputs must have as many cases as each other, got {sorted(lengths)}")
-    return list(systems), ("Logged outputs come without labels and ids: they are taken to be the same cases in a row.",)
+    note = "Logged outputs come without labels and ids: they are taken to be the same cases in a row."
+    return list(systems), (note, *_confidence_notes(systems))
+
+
+def _confidence_notes(systems: Sequence[System]) -> list[str]:
+    return [f"{one.name}: {note}." for one in systems if (note := confidence_note(one.test))]
 
 
 def _require_same_classes(first: System, other: System) -> None:
@@ -139,7 +161,7 @@ def _notes(systems: Sequence[System], chosen: Sequence[System]) -> list[str]:
                 f"{chosen[0].name} and {other.name} ask different experts: the answers differ in {100 * share:.1f} % "
                 "of the cases, so that a difference between them is not one of the systems alone."
             )
-    return notes
+    return [*notes, *_confidence_notes(chosen)]
 
 
 def _expert_classes(system: System) -> np.ndarray:

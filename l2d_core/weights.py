@@ -13,7 +13,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from l2d_core.checkpoints import copy_weights
+from l2d_core.checkpoints import copy_weights, without_compile_prefix
 from l2d_core.checks import brief
 from l2d_core.json_fields import Option, parse_json, read_fields
 from l2d_core.models import make_model
@@ -132,10 +132,11 @@ def load_weights(path: str | os.PathLike) -> tuple[nn.Module, Network]:
 
 
 def build_with(build: Callable[[], Built], tensors: Mapping[str, Tensor]) -> Built:
-    """A new network with these weights. ValueError where they are not those of such a network.
+    """A new network with these weights, which a compiled one may have had. ValueError where they are not its own.
 
     Names and shapes are compared before the network takes any memory: what a file says of it may be gigabytes.
     """
+    tensors = without_compile_prefix(tensors)
     with torch.device("meta"), _WithoutFirstWeights():
         wanted = {name: tuple(tensor.shape) for name, tensor in build().state_dict().items()}
     given = {name: tuple(tensor.shape) for name, tensor in tensors.items()}

@@ -12,8 +12,11 @@ from compare_board import Comparison
 from compare_runs import MAX_SYSTEMS
 from components import compare_session
 from components.job_words import plain
+from components.numbers import bins_in_words
+from l2d_core.comparison import MEASURES
 from l2d_core.progress import clock
 from l2d_core.run_index import differing_settings
+from l2d_core.run_table import BINS, STRATEGY
 
 _MADE, _GENERATION, _SELECTED = "compare_made", "compare_table_generation", "selection"
 WHERE = {"shipped": "shipped", "here": "this machine"}
@@ -161,6 +164,8 @@ def _setting(value: object) -> str:
 def _columns() -> dict:
     share = st.column_config.NumberColumn(format="percent")
     columns: dict = dict.fromkeys(SCORES.values(), share)
+    ece = f"ECE: {MEASURES['ece'].help}. Here over {bins_in_words(BINS, STRATEGY)}, of n test cases"
+    columns["ECE"] = st.column_config.NumberColumn(format="percent", help=ece)
     columns["changed"] = st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm")
     columns["problem"] = st.column_config.TextColumn(width="medium")
     columns["run"] = st.column_config.TextColumn(pinned=True)

@@ -24,7 +24,7 @@ def draw(scene: Scene, rows: np.ndarray, place: int) -> None:
         _button("Charts (SVG, PNG)", lambda: compare_report.pictures(scene), "charts.zip", "application/zip")
         _button(
             "Key numbers (CSV)",
-            lambda: compare_numbers.table(scene.names, scene.numbers).to_csv(index=False),
+            lambda: compare_numbers.table(scene.names, scene.numbers, scene.bins).to_csv(index=False),
             "key-numbers.csv",
             "text/csv",
         )

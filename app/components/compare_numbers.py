@@ -10,7 +10,8 @@ import streamlit as st
 from components import compare_looks
 from components.job_words import plain
 from components.looks import Look
-from components.numbers import percent
+from components.numbers import bins_of_ece, percent
+from l2d_core.by_class import averages
 from l2d_core.evaluation import Share
 from l2d_core.paired_difference import Difference
 
@@ -27,6 +28,7 @@ TITLES = {
     "expert_alone": "Expert alone",
 }
 ON_CARDS = ("system", "value", "coverage", "ece")
+NO_CASES = "no examples"
 SHEET = """<style>
 .systems {display: grid; grid-template-columns: repeat(auto-fit, minmax(235px, 1fr)); gap: .6rem; margin: .1rem 0;}
 .systems .kpi {padding-bottom: .55rem;}
@@ -40,37 +42,38 @@ SHEET = """<style>
 </style>"""
 
 
-def draw_cards(looks: Sequence[Look], now: Sequence[Numbers], before: Sequence[Numbers | None]) -> None:
-    """A card a system; before: the numbers without recalibration, where there is one."""
-    cards = [_card(look, own, old) for look, own, old in zip(looks, now, before, strict=True)]
+def draw_cards(looks: Sequence[Look], now: Sequence[Numbers], before: Sequence[Numbers | None], bins: str) -> None:
+    """A card a system; before: the numbers without recalibration, where there is one; bins: of the ECE, in words."""
+    cards = [_card(look, own, old, bins) for look, own, old in zip(looks, now, before, strict=True)]
     st.html(f'{SHEET}<div class="systems">{"".join(cards)}</div>')
 
 
-def _card(look: Look, now: Numbers, before: Numbers | None) -> str:
-    rows = "".join(_line(name, now[name], before[name] if before else None) for name in ON_CARDS)
+def _card(look: Look, now: Numbers, before: Numbers | None, bins: str) -> str:
+    rows = "".join(_line(name, now[name], before[name] if before else None, bins) for name in ON_CARDS)
     name = f'<div class="name">{escape(look.title)}</div>'
     return f'<div class="kpi" style="--look: {look.color}">{name}<dl>{rows}</dl></div>'
 
 
-def _line(name: str, share: Share, before: Share | None) -> str:
+def _line(name: str, share: Share, before: Share | None, bins: str) -> str:
     if share.value is None:
         return f"<dt>{TITLES[name]}</dt><dd>not known without labels</dd>"
     was = f" <small>(was {_share(name, before)})</small>" if before is not None else ""
-    return f"<dt>{TITLES[name]}</dt><dd><b>{_share(name, share)}</b>{was} <small>n = {share.n:,}</small></dd>"
+    n = f"n = {share.n:,}, {bins_of_ece(bins)}" if name == "ece" else f"n = {share.n:,}"
+    return f"<dt>{TITLES[name]}</dt><dd><b>{_share(name, share)}</b>{was} <small>{n}</small></dd>"
 
 
 def _share(name: str, share: Share) -> str:
     return percent(share.value, 2 if name == "ece" else 1)
 
 
-def table(names: Sequence[str], numbers: Sequence[Numbers]) -> pd.DataFrame:
-    """All key numbers for a file: system, measure, value (a fraction, or none), n."""
+def table(names: Sequence[str], numbers: Sequence[Numbers], bins: str) -> pd.DataFrame:
+    """All key numbers for a file: system, measure, value (a fraction, or none), n, bins (those of the ECE)."""
     rows = [
-        (name, measure, one[measure].value, one[measure].n)
+        (name, measure, one[measure].value, one[measure].n, bins if measure == "ece" else "")
         for name, one in zip(names, numbers, strict=True)
         for measure in TITLES
     ]
-    return pd.DataFrame(rows, columns=["system", "measure", "value", "n"])
+    return pd.DataFrame(rows, columns=["system", "measure", "value", "n", "bins"])
 
 
 def accuracy_words(first: str, other: str, found: Difference) -> str:
@@ -123,12 +126,13 @@ def confusion_table(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 def class_table(tables: Mapping[str, pd.DataFrame], experts: Mapping[str, Sequence[int]]) -> pd.DataFrame:
     """Numbers by class, side by side, in percent: of each expert alone, of each system, and what share it asks.
 
+    Below them the shares of all cases, and their means over the classes, so that every class counts the same.
     tables: of `side_by_side.classes`, by system; experts: of a `Scene`.
     """
-    parts = list(tables.values())
+    parts = [pd.concat([part, averages(part)], ignore_index=True) for part in tables.values()]
     columns: dict[str, object] = {"class": parts[0]["class"], "n": parts[0]["n"]}
     columns |= {name: _percents(parts[group[0]]["expert_alone"]) for name, group in experts.items()}
-    for name, part in tables.items():
+    for name, part in zip(tables, parts, strict=True):
         columns[f"{name}: system"] = _percents(part["system"])
         columns[f"{name}: machine"] = _percents(part["machine_alone"])
         columns[f"{name}: asked"] = _percents(part["deferred"])
@@ -136,9 +140,9 @@ def class_table(tables: Mapping[str, pd.DataFrame], experts: Mapping[str, Sequen
 
 
 def as_text(table: pd.DataFrame) -> pd.DataFrame:
-    """Counts with commas, percents with one decimal, nothing where there is no number."""
+    """Counts with commas, percents with one decimal, words where there is no number."""
     columns = {
-        name: [f"{value:,}" if name == "n" else "" if np.isnan(value) else f"{value:.1f}" for value in column]
+        name: [f"{value:,}" if name == "n" else NO_CASES if np.isnan(value) else f"{value:.1f}" for value in column]
         for name, column in table.items()
     }
     return pd.DataFrame(columns, index=[plain(str(name)) for name in table.index])

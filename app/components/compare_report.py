@@ -36,7 +36,8 @@ def page(scene: Scene) -> str:
         *(_figures(title, pictures, start) for title, start in _SECTIONS.items()),
     ]
     if scene.comparison.has_labels:
-        parts.append(_section("Classes, in percent", _table(compare_numbers.class_table(scene.classes, scene.experts))))
+        classes = compare_numbers.class_table(scene.classes, scene.experts)
+        parts.append(_section("Classes, in percent", _table(classes, missing=compare_numbers.NO_CASES)))
         parts.append(_section("Who is right with whom", _table(compare_numbers.confusion_table(scene.confusion), True)))
     return document.page("Systems side by side", parts)
 
@@ -127,7 +128,7 @@ def _numbers_table(scene: Scene) -> pd.DataFrame:
     for name, old in zip(scene.names, scene.before, strict=True):
         if old is not None:
             columns[f"{name}, before recalibration"] = [cell(measure, old) for measure in titles]
-    return pd.DataFrame(columns, index=list(titles.values()))
+    return pd.DataFrame(columns, index=list((titles | {"ece": f"ECE ({scene.bins})"}).values()))
 
 
 def _figures(title: str, drawn: Mapping[str, str], start: str) -> str:
@@ -147,7 +148,7 @@ def _list(lines: list[str]) -> str:
     return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"
 
 
-def _table(frame: pd.DataFrame, index: bool = True) -> str:
+def _table(frame: pd.DataFrame, index: bool = True, missing: str = "") -> str:
     shown = frame.set_index(frame.columns[0]) if "class" in frame.columns else frame
-    html = shown.to_html(index=index, escape=True, border=0, na_rep="", index_names=False)
+    html = shown.to_html(index=index, escape=True, border=0, na_rep=missing, index_names=False)
     return f'<div class="wide">{html}</div>'

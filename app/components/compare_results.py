@@ -23,6 +23,7 @@ from components import (
 )
 from components.compare_scene import Scene
 from components.job_words import plain
+from l2d_core.comparison import MEASURES
 
 MANY_CLASSES = 30
 NO_LABELS = (
@@ -69,7 +70,7 @@ def _with_marks(scene: Scene) -> tuple[Scene, np.ndarray]:
 
 def _draw_numbers(scene: Scene) -> DeltaGenerator:
     """Draw the cards; gives the place below them."""
-    compare_numbers.draw_cards(scene.looks, scene.numbers, scene.before)
+    compare_numbers.draw_cards(scene.looks, scene.numbers, scene.before, scene.bins)
     if scene.view.recalibration != "none":
         st.html(f"<small>{compare_numbers.correction_words(scene.looks, scene.corrections)}</small>")
     return st.container()
@@ -88,7 +89,7 @@ def _draw_reliability(scene: Scene) -> None:
         "When it says 70 %, is the expert right in 70 %?",
         "A mark a bin, with its 95 % Wilson interval; a calibrated system's mark falls into the grey band at least "
         "95 % of the time. Estimates above 1 count in the last bin, as 1, and are shown apart in the shaded zone. "
-        "Click a bin to see its cases.",
+        f"Click a bin to see its cases. ECE: the {MEASURES['ece'].help}; here over {scene.bins}.",
         "reliability",
         scene.reliability,
     )
@@ -169,13 +170,14 @@ def _draw_curves(scene: Scene) -> None:
 def _draw_classes(scene: Scene) -> None:
     st.header("Which classes, and who is right with whom?", anchor=False)
     st.caption(
-        "By true class, in percent of its n test cases. Who is right with whom: how many cases, and how many of them "
-        "go to the expert at this price and budget."
+        "By true class, in percent of its n test cases; below, of all cases, and the mean of the classes that have "
+        "examples, where each counts the same (balanced accuracy). Who is right with whom: how many cases, and how "
+        "many of them go to the expert at this price and budget."
         f"{'' if len(scene.experts) == 1 else ' The systems ask different experts: each has a column of its own.'}"
     )
     table = compare_numbers.class_table(scene.classes, scene.experts)
     if len(table) > MANY_CLASSES:
-        st.dataframe(table, hide_index=True, alt="Accuracy by class")
+        st.dataframe(table, hide_index=True, alt="Accuracy by class", placeholder=compare_numbers.NO_CASES)
     else:  # without the code of the large tables, which takes longer to load than all else
         st.table(compare_numbers.as_text(table.set_index("class")))
     st.table(compare_numbers.confusion_table(scene.confusion))

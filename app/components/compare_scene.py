@@ -12,6 +12,7 @@ from compare_cases import Filter
 from components import charts, compare_charts, compare_looks, compare_numbers
 from components.compare_numbers import Numbers
 from components.looks import GREY, Look
+from components.numbers import bins_in_words
 from l2d_core import side_by_side
 from l2d_core.paired_difference import accuracy_difference
 from l2d_core.side_by_side import Seen
@@ -59,6 +60,11 @@ class Scene:
         """`side_by_side.key_numbers`, a system."""
         how = {"cost": self.cost, "bins": self.view.bins, "strategy": self.view.strategy}
         return [side_by_side.key_numbers(*pair, **how) for pair in zip(self.seen, self.deferred, strict=True)]
+
+    @property
+    def bins(self) -> str:
+        """Those of the ECE, in words."""
+        return bins_in_words(self.view.bins, self.view.strategy)
 
     @cached_property
     def before(self) -> list[Numbers | None]:

@@ -25,8 +25,8 @@ def reliability(scene: Scene, place: int) -> str:
     above = scene.comparison.above_one(place, scene.view)["cases"].sum()
     return (
         f"Reliability diagram of {scene.names[place]}. ECE {percent(numbers['ece'].value, 2)} over "
-        f"{numbers['ece'].n:,} cases. {outside} of {(table['n'] > 0).sum()} filled bins lie outside the band of a "
-        f"calibrated estimator. Estimates above 1: {above:,.0f}."
+        f"{numbers['ece'].n:,} cases, {scene.bins}. {outside} of {(table['n'] > 0).sum()} filled bins lie outside "
+        f"the band of a calibrated estimator. Estimates above 1: {above:,.0f}."
     )
 
 

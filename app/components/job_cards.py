@@ -61,6 +61,8 @@ def _draw_card(board: JobBoard, view: JobView) -> None:
         if view.is_pending:
             st.progress(job_words.share_done(view), job_words.how_far(view))
         st.caption(_about(view))
+        if view.split_warning:
+            st.warning(job_words.plain(view.split_warning), icon=":material/warning:")
         if view.message:
             st.error(job_words.plain(view.message), icon=":material/error:")
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -70,7 +72,8 @@ def _draw_card(board: JobBoard, view: JobView) -> None:
 
 def _about(view: JobView) -> str:
     far = "" if view.is_pending or view.config is None else f"{job_words.how_far(view)}."
-    return "  \n".join(filter(None, [f"{job_words.subject(view)}. {far}".strip(". "), job_words.result(view)]))
+    split = f"Split: {job_words.plain(view.split)}." if view.split else ""
+    return "  \n".join(filter(None, [f"{job_words.subject(view)}. {far}".strip(". "), job_words.result(view), split]))
 
 
 def _draw_actions(board: JobBoard, view: JobView, link: Link, is_own: bool) -> None:

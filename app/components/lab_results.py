@@ -53,14 +53,15 @@ def _draw(result: LabResult) -> None:
     view, seen = View(bins, strategy), result.first_look
     if view != seen.view:
         seen = lab_experiment.look(result.scores, result.truth, view)
-    summary.draw_key_numbers(seen.summary)
+    in_words = numbers.bins_in_words(bins, strategy)
+    summary.draw_key_numbers(seen.summary, in_words)
     _draw_reliability(seen)
     _draw_risk(seen, result.truth.given_case)
     _draw_coverage(result.curves, seen.summary)
     if result.plane is not None:
         plane.draw(result)
     st.header("All numbers", anchor=False)
-    summary.draw_table(seen.summary)
+    summary.draw_table(seen.summary, in_words)
 
 
 def _draw_reliability(seen: Look) -> None:

@@ -1,6 +1,7 @@
 """How numbers are written: percent with an interval and the n they rest on; never NaN."""
 
 from collections.abc import Mapping
+from html import escape
 from typing import Any
 
 import pandas as pd
@@ -36,6 +37,17 @@ def estimate(row: Row) -> str:
     scale, digits, unit = (100, 1, " %") if measure.percent else (1, 4, "")
     interval = "" if row["half_width"] is None else f" ± {scale * row['half_width']:.{digits}f}"
     return f"{scale * row['mean']:.{digits}f}{interval}{unit}"
+
+
+def bins_in_words(bins: int, strategy: str) -> str:
+    """What an ECE is taken over, such as "15 bins of equal width"."""
+    return f"{bins} bins of {strategy.replace('_', ' ')}"
+
+
+def bins_of_ece(bins: str) -> str:
+    """The same in short, as HTML that says what an ECE is to whoever points at it. bins: of `bins_in_words`."""
+    meaning = f"ECE: {MEASURES['ece'].help}. Here over {bins}"
+    return f'<abbr title="{escape(meaning)}">{bins.removesuffix(" of equal width")}</abbr>'
 
 
 def count(n: float) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -52,12 +53,16 @@ def say(table: pd.DataFrame, measures: Sequence[str], **wanted: str) -> str:
     return f"{'; '.join(said) or 'no number'}."
 
 
-def show(table: pd.DataFrame, columns: Mapping[str, str], *, is_share: bool = True) -> None:
-    """A table of these columns under their titles, names of systems in words; is_share: numbers in percent."""
+def show(table: pd.DataFrame, columns: Mapping[str, str], *, is_share: bool = True, missing: str = "n/a") -> None:
+    """A table of these columns under their titles, names of systems in words; is_share: numbers in percent.
+
+    missing: what stands where there is no number.
+    """
     shown = table[list(columns)].copy()
     for name in columns:
         if name == "surrogate":
             shown[name] = [SYSTEMS[one].title for one in shown[name]]
         elif pd.api.types.is_float_dtype(shown[name]):
-            shown[name] = [f"{100 * one:.1f} %" if is_share else f"{one:.4f}" for one in shown[name]]
+            written = [f"{100 * one:.1f} %" if is_share else f"{one:.4f}" for one in shown[name]]
+            shown[name] = [missing if np.isnan(one) else text for one, text in zip(shown[name], written, strict=True)]
     st.dataframe(shown.rename(columns=dict(columns)), hide_index=True)

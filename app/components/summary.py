@@ -10,27 +10,27 @@ from components.looks import ESTIMATORS, SYSTEMS
 from l2d_core.comparison import MEASURES
 
 
-def draw_key_numbers(summary: pd.DataFrame) -> None:
-    """One card an estimator with its ECE, one a system with its accuracy and coverage."""
+def draw_key_numbers(summary: pd.DataFrame, bins: str) -> None:
+    """One card an estimator with its ECE, one a system with its accuracy and coverage; bins: of the ECE, in words."""
     by_estimator, by_system = (numbers.rows_of(summary, by) for by in ("estimator", "surrogate"))
-    cards = [_estimator_card(by_estimator, name) for name in summary["estimator"].unique()]
+    cards = [_estimator_card(by_estimator, name, bins) for name in summary["estimator"].unique()]
     cards += [_system_card(by_system, name) for name in summary["surrogate"].unique()]
     st.html(f'<div class="kpis">{"".join(cards)}</div>')
 
 
-def draw_table(summary: pd.DataFrame) -> None:
-    """All measures by estimator, each with its interval and n, and a download with full precision."""
+def draw_table(summary: pd.DataFrame, bins: str) -> None:
+    """All measures by estimator, each with its interval and n, and a download with full precision; bins: of the ECE."""
     st.table(table(summary))
     st.caption(
         "Mean ± half width of the 95 % interval over seeds (Student's t), for this split and these test cases: another "
         "first seed moves accuracies more. n is the number of cases behind one seed's number, its mean over seeds "
-        "where seeds differ. Softmax's two estimates share one system."
+        f"where seeds differ. ECE: over {bins}. Softmax's two estimates share one system."
     )
     with st.expander("What the rows mean", icon=":material/help:"):
         st.markdown("\n".join(f"- **{one.title}**: {one.help} (n: {one.cases})" for one in MEASURES.values()))
     st.download_button(
         "All numbers (CSV)",
-        summary.to_csv(index=False),
+        summary.assign(bins=bins).to_csv(index=False),
         "numbers.csv",
         "text/csv",
         icon=":material/download:",
@@ -49,9 +49,9 @@ def table(summary: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns, index=list(shown.values()))
 
 
-def _estimator_card(rows: dict[tuple[str, str], numbers.Row], name: str) -> str:
+def _estimator_card(rows: dict[tuple[str, str], numbers.Row], name: str, bins: str) -> str:
     ece, chance = rows[name, "ece"], rows[name, "ece_by_chance"]
-    note = f"by chance alone {numbers.percent(chance['mean'])}<br>{_seeds_and_cases(ece)}"
+    note = f"by chance alone {numbers.percent(chance['mean'])}<br>{_seeds_and_cases(ece)}, {numbers.bins_of_ece(bins)}"
     return _card(f"ECE, {ESTIMATORS[name].title}", ESTIMATORS[name].color, numbers.estimate(ece), note)
 
 

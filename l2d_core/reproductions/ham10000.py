@@ -29,6 +29,7 @@ PAPER |= {(name, "expert_alone"): 0.74 for name in ("odds", "sigmoid")}
 Seeds = Mapping[str, Sequence[Scores]]
 
 NOTES = (
+    "ECE: 15 bins of equal width over all test cases, estimates above 1 set to 1.",
     "Split by lesion, 60/20/20, the same for all seeds; the paper splits by image, with lesions on both sides.",
     "The true error is the expert's share of wrong answers in the class of each case, on the test cases. An estimate "
     "sees the image, not the class: not even a perfect one reaches distance 0, and one that is spread out too far can "
@@ -65,7 +66,7 @@ def ham10000(request: Request) -> Reproduction:
             "classes": pd.concat([_classes(*one) for one in systems.items()], ignore_index=True),
             "risk_histograms": pd.concat([_histograms(*one) for one in systems.items()], ignore_index=True),
         },
-        notes=NOTES,
+        notes=NOTES + _left_out(systems),
         findings=tuple(_finding(table, setting, measure) for setting in systems for measure in _COMPARED),
         seconds=time.perf_counter() - start,
     )
@@ -100,6 +101,15 @@ def _rows(setting: str, scores: Seeds) -> list[dict[str, Any]]:
             numbers = {"mean": mean, "half_width": half_width, "n": len(own[0]), "seeds": len(own)}
             rows.append(row(setting, {"surrogate": name, "estimator": "", "measure": measure, **numbers}))
     return rows
+
+
+def _left_out(systems: Mapping[str, Seeds]) -> tuple[str, ...]:
+    """What to note of the balanced accuracies where classes have no test cases."""
+    tests = [one for scores in systems.values() for own in scores.values() for one in own]
+    found = (balanced_accuracy(machine_is_right(one), one.labels, one.class_names).left_out for one in tests)
+    names = list(dict.fromkeys(name for left_out in found for name in left_out))
+    note = f"Balanced accuracies leave out the classes without test cases: {', '.join(names)}."
+    return (note,) if names else ()
 
 
 def _system_is_right(scores: Scores) -> np.ndarray:

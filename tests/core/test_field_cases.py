@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from field_cases import PAGES, ROWS, tried
+from field_cases import OF_THE_APP, ROWS, tried
 from made_images import encode, picture
 from made_lesions import IGNORE_SIZE, write_lesions
 from made_runs import NETWORK
@@ -43,7 +43,7 @@ def metadata(*rows, head=HEAD, **options):
 def test_every_row_is_tried_where_the_table_says(row):
     here = Path(__file__).parent
     for name in row.tried_in:
-        text = ((here.parent / "app" if name == PAGES else here) / name).read_text(encoding="utf-8")
+        text = ((here.parent / "app" if name in OF_THE_APP else here) / name).read_text(encoding="utf-8")
         assert f'@tried("{row.key}",' in text.replace("\n    ", ""), name
 
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,14 +11,16 @@ from field_cases import tried
 from scipy import special
 from small_scores import random_scores, scores_from_lists
 
-from l2d_core.by_class import class_table
+from l2d_core.by_class import averages, class_table
 from l2d_core.calibration import calibration_error, reliability_table
+from l2d_core.cli import main
 from l2d_core.deferral import defer_by_argmax
 from l2d_core.evaluation import accuracies, classifier_pairs, expert_pairs
 from l2d_core.logged_outputs import read_logged
 from l2d_core.predictions import Columns, read_predictions, to_scores
 from l2d_core.recalibration import TEMPERATURES, fit_recalibration
 from l2d_core.surrogates import SURROGATES
+from l2d_core.systems import System, align, confidence_note
 
 COLUMNS = Columns("label", ("said",), ("a", "b"), ("ask",), "id")
 
@@ -67,6 +70,23 @@ def test_the_number_of_classes_is_the_models_not_the_labels(given):
     assert found["n"].tolist() == np.bincount(labels, minlength=7).tolist()
     assert found[found["n"] == 0]["machine_alone"].isna().all()
     assert np.isfinite(calibration_error(*classifier_pairs(scores)))
+
+
+@tried(
+    "A12",
+    as_written=([0, 0, 1, 1], [0, 2, 1, 1], 0.75, 0.75, "mean of classes, without c"),
+    uneven=([0, 0, 0, 1], [0, 0, 0, 0], 0.75, 0.5, "mean of classes, without c"),
+    all_there=([0, 1, 1, 2], [0, 0, 1, 0], 0.5, 0.5, "mean of classes"),
+)
+def test_plain_and_balanced_accuracy_stand_together_with_what_is_left_out(given):
+    labels, said, plain, balanced, name = given
+    logits = np.eye(4)[said]
+    scores = scores_from_lists(logits.tolist(), labels, [0, 0, 0, 0])
+    scores = replace(scores, class_names=("a", "b", "c"))
+    found = averages(class_table(scores, np.zeros(4, dtype=bool)))
+    assert found["class"].tolist() == ["all cases", name]
+    assert found["n"].tolist() == [4, 4]
+    assert found["machine_alone"].tolist() == [plain, balanced]
 
 
 @tried("C6", zero=0.0, small=1e-8, negative=-1e-8, large=200.0, larger=-200.0, huge=1e4, hugest=-1e4)
@@ -151,6 +171,85 @@ def test_what_numbers_are_has_to_be_said_and_is_not_guessed(given):
         to_scores(rows, COLUMNS, surrogate="softmax", domain=given)
 
 
+SHARES = ("x,1,0,0.5,0.3,0.2", "y,1,0,0.1,0.1,0.8", "z,0,0,1,0,0")
+CLASSES = ("x,1,0,0.7,0.3,0.9", "y,1,0,0.25,0.75,-3")
+
+
+@tried(
+    "C10",
+    all_scores=(SHARES, "softmax", "all scores"),
+    of_one_row=(SHARES[:1], "softmax", "all scores"),
+    one_vs_all=(SHARES, "one_vs_all", "all scores"),
+    rounded=(("x,1,0,0.333,0.333,0.333", "y,1,0,0.5,0.3,0.2"), "softmax", "all scores"),
+    classes_alone=(CLASSES, "softmax", "the scores of the classes"),
+)
+def test_probabilities_that_are_called_logits_are_refused(given):
+    rows, surrogate, whose = given
+    with pytest.raises(ValueError, match=rf"look like probabilities: {whose} lie in .* domain 'probabilities'"):
+        to_scores(table(*rows), COLUMNS, surrogate=surrogate, domain="logits")
+
+
+@tried(
+    "C10",
+    one_row_is_none=(*SHARES, "w,0,0,0.5,0.3,0.4"),
+    one_is_negative=(*SHARES, "w,0,0,1.5,-0.3,-0.2"),
+    sums_of_2=("x,0,0,0.5,0.7,0.8", "y,0,0,0.9,0.6,0.5"),
+)
+def test_logits_that_only_look_a_little_like_probabilities_are_taken(given):
+    scores = to_scores(table(*given), COLUMNS, surrogate="softmax", domain="logits")
+    assert scores.logits[0].tolist() == [float(number) for number in given[0].split(",")[3:]]
+
+
+@tried("C10", softmax=SHARES)
+def test_the_command_says_so_and_takes_them_as_what_they_are(given, tmp_path, capsys):
+    arguments = command(tmp_path, *given)
+    assert main([*arguments, "--surrogate", "softmax", "--domain", "logits"]) == 2
+    assert "look like probabilities" in capsys.readouterr().err
+    assert not (tmp_path / "out.npz").exists()
+    assert main([*arguments, "--surrogate", "softmax", "--domain", "probabilities"]) == 0
+    assert (tmp_path / "out.npz").exists()
+    assert "note" not in capsys.readouterr().out
+
+
+def command(folder, *rows):
+    (folder / "in.csv").write_text("\n".join(["id,label,said,a,b,ask", *rows]))
+    columns = ["--id", "id", "--label", "label", "--answers", "said", "--scores", "a", "b", "--defer", "ask"]
+    return ["import", str(folder / "in.csv"), "--out", str(folder / "out.npz"), *columns]
+
+
+EXPERT, MACHINE = "of the expert (ECE and reliability only tell how often it is right)", "of the machine"
+HARD = {
+    "one hot": (("x,1,0,1,0,0", "y,1,0,0,0,1", "z,0,0,0,1,0"), "softmax", f"{EXPERT} and {MACHINE}: "),
+    "all ones": (("x,1,0,1,1,1", "y,1,0,1,1,1"), "one_vs_all", f"{EXPERT} and {MACHINE}: "),
+    "asking alone": (("x,1,0,0.4,0.3,1", "y,1,0,0.1,0.3,0"), "one_vs_all", f"{EXPERT}: "),
+    "classes alone": (("x,1,0,1,0,0.4", "y,1,0,0,1,0.3"), "one_vs_all", f"{MACHINE}: "),
+}
+
+
+@tried("C11", **HARD)
+def test_of_hard_scores_it_is_said_that_there_is_no_confidence(given, tmp_path, capsys):
+    rows, surrogate, whom = given
+    scores = to_scores(table(*rows), COLUMNS, surrogate=surrogate, domain="probabilities")
+    note = confidence_note(scores)
+    assert note == f"no confidence available {whom}in all cases the probabilities are 0 or 1"
+    assert align([System("mine", scores)])[1] == (f"mine: {note}.",)
+    assert main([*command(tmp_path, *rows), "--surrogate", surrogate, "--domain", "probabilities"]) == 0
+    assert f"note: {note}" in capsys.readouterr().out
+
+
+@tried("C11", one_is_soft=[[1, 0, 0], [0.5, 0.3, 0.2]], logged_hard=[[1, 0, 0], [0, 0, 1]])
+def test_only_where_all_are_hard_and_of_logged_outputs_too(given):
+    logged = read_logged(json.dumps(given).encode(), b"[1, 0]", surrogate="softmax")
+    notes = align([System("logged", logged)])[1]
+    assert any("no confidence available" in note for note in notes) == (given[1][0] == 0)
+
+
+@tried("C11", logit=1.5, below=-0.1)
+def test_what_is_called_a_probability_and_is_none_is_refused_with_its_row(given):
+    with pytest.raises(ValueError, match=rf"ask, a probability, must lie in 0\.\.1, got {given} at row 1 \(y\)"):
+        to_scores(table("x,0,0,1,0,0", f"y,0,0,1,0,{given}"), COLUMNS, surrogate="one_vs_all", domain="probabilities")
+
+
 @tried("C11", randn=[0.3, -1.2, 2.0], percent=[50.0], slightly_above=[1.0000001], nan=[float("nan")])
 def test_what_is_no_probability_is_refused(given):
     for call in (calibration_error, reliability_table):
@@ -175,3 +274,16 @@ def test_a_set_of_one_class_and_one_outcome_gives_numbers(given):
         found = fit_recalibration(given, scores).apply(generator.normal(size=(50, 3)) * 100)
         assert np.isfinite(found).all()
         assert ((found >= 0) & (found <= 1)).all()
+
+
+@tried("C12", isotonic="isotonic", platt="platt", temperature="temperature")
+def test_a_correction_that_has_seen_one_outcome_says_so(given):
+    logits = np.random.default_rng(1).normal(size=(12, 3)).tolist()
+    constant = ", so that all estimates become one constant" if given == "isotonic" else ""
+    for said, word in ((0, "right"), (1, "wrong")):
+        found = fit_recalibration(given, scores_from_lists(logits, [0] * 12, [said] * 12, surrogate="one_vs_all"))
+        assert found.describe().endswith(f"; fitted on one outcome only: all 12 answers are {word}{constant}")
+        assert len(np.unique(found.apply(np.array(logits)))) == 1 or not constant
+    both = scores_from_lists(logits, [0] * 12, [0, 1] * 6, surrogate="one_vs_all")
+    assert "one outcome" not in fit_recalibration(given, both).describe()
+    assert fit_recalibration("none", scores_from_lists(logits, [0] * 12, [0] * 12)).describe() == "as it is"

@@ -9,9 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import safetensors.torch
 import torch
 from field_cases import tried
 from made_cifar10 import shrink, write_people
+from made_runs import NETWORK
+from safetensors import safe_open
 from small_scores import scores_from_lists
 from tiny_training import CONFIG, run, same_bits, stop_after, tiny_data, tiny_model, tiny_splits, without_times
 from torch import nn
@@ -25,6 +28,7 @@ from l2d_core.prediction import autocast, predict
 from l2d_core.seeds import numpy_generator, torch_generator
 from l2d_core.surrogates import SURROGATES
 from l2d_core.training import TrainingDiverged
+from l2d_core.weights import encode_weights, load_weights
 
 LIBRARY = Path(__file__).parents[2] / "l2d_core"
 
@@ -181,6 +185,22 @@ def test_weights_of_a_compiled_model_load(given):
     model.load_state_dict(without_compile_prefix(weights))
     assert same_bits(model, tiny_model(seed=3))
     assert not RunConfig().compile  # opt-in
+
+
+@tried("D10", prefixed="_orig_mod.", plain="")
+def test_a_file_of_a_compiled_models_weights_loads(given, tmp_path):
+    model, path = NETWORK.build(seed=3), tmp_path / "model.safetensors"
+    content = encode_weights(model, NETWORK)
+    path.write_bytes(content)
+    with safe_open(path, framework="pt") as file:
+        metadata = file.metadata()
+    tensors = {given + name: tensor for name, tensor in safetensors.torch.load(content).items()}
+    path.write_bytes(safetensors.torch.save(tensors, metadata))
+    assert same_bits(load_weights(path)[0], model)
+    name = given + next(iter(model.state_dict()))
+    path.write_bytes(safetensors.torch.save({**tensors, "other." + name: tensors[name].clone()}, metadata))
+    with pytest.raises(ValueError, match="its tensors are not those of its network"):
+        load_weights(path)
 
 
 def shuffle(labels):
