@@ -147,7 +147,9 @@ def test_a_run_whose_scheduler_is_killed_again_and_again_ends_with_the_same_bits
                 sweep = Sweep(dask, out, times=1)
                 sweep.start()
                 worker = wait_for_training(dask, out / "run", sweep)
-                if killed < KILLS:
+                if (
+                    killed < KILLS and sweep.is_alive()
+                ):  # else the run was done before, and the worker may be unknown yet
                     time.sleep(chance.uniform(0, 1.5))
                     dask.scheduler.kill()
                     killed += 1
