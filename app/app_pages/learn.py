@@ -17,9 +17,10 @@ STEPS = (
 NUMBERS = [str(number + 1) for number in range(len(STEPS))]
 
 
-def go(number: str) -> None:
-    """Turn to another step, before it is drawn."""
-    st.session_state["step"] = number
+def go(by: int) -> None:
+    """Turn so many steps on, before the page is drawn: from where it is now, which two quick clicks both count."""
+    place = NUMBERS.index(st.session_state["step"]) + by
+    st.session_state["step"] = NUMBERS[min(max(place, 0), len(NUMBERS) - 1)]
 
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -41,9 +42,9 @@ else:
     learn_frame.ask(answer, now)
 with st.container(horizontal=True):
     if now != NUMBERS[0]:
-        st.button("Back", icon=":material/arrow_back:", on_click=go, args=(str(int(now) - 1),))
+        st.button("Back", icon=":material/arrow_back:", on_click=go, args=(-1,))
     if now != NUMBERS[-1]:
-        st.button("Next", icon=":material/arrow_forward:", type="primary", on_click=go, args=(str(int(now) + 1),))
+        st.button("Next", icon=":material/arrow_forward:", type="primary", on_click=go, args=(1,))
     else:
         st.page_link("app_pages/live_lab.py", label="Now try it yourself in the live lab", icon=":material/science:")
 glossary.draw()
