@@ -124,15 +124,16 @@ def warm_up() -> threading.Thread:
 
     A little later than now: the first visitor's browser, on this machine perhaps, has just got its first page.
     """
-    thread = threading.Timer(WARM_UP_AFTER, _load_library)
+    # The workers are fetched here: there, Streamlit would miss the session.
+    thread = threading.Timer(WARM_UP_AFTER, _load_library, (workers(),))
     thread.daemon, thread.name = True, "warm-up"
     thread.start()
     return thread
 
 
-def _load_library() -> None:
+def _load_library(pool: Workers) -> None:
     try:
-        workers().start()
+        pool.start()
         import lab_experiment  # noqa: F401
 
         gc.collect()

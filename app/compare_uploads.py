@@ -91,6 +91,8 @@ class Shelf:
         self.validation_of.pop(key, None)
         if not of:
             return
+        if key not in self.ready or of not in self.ready:
+            raise ValueError("one of the two files was forgotten a moment ago")
         own, system = self.ready[key].test, self.ready[of].test
         if isinstance(own, LoggedOutputs) or isinstance(system, LoggedOutputs):
             raise ValueError("logged outputs come without labels: they are no validation predictions, and have none")

@@ -47,9 +47,14 @@ def _lab() -> Titles:
 
 
 def _lesions() -> Titles:
+    import lesion_rows
     from components import expert_panel, lesion_expert
 
-    return {"lesion_expert": lesion_expert.EXPERTS, "wrong": expert_panel.WRONG_TITLES}
+    return {
+        "lesion_expert": lesion_expert.EXPERTS,
+        "lesion_rule": lesion_rows.RULES,
+        "wrong": expert_panel.WRONG_TITLES,
+    }
 
 
 def _compare() -> Titles:

@@ -22,6 +22,8 @@ Shown = Callable[[Any], str]  # how a setting's value is written in an address, 
 
 def write(value: Any, shown: Shown | None = None) -> str:
     """A setting's value as Streamlit writes it into an address."""
+    if isinstance(value, list):
+        return ", ".join(write(one, shown) for one in value)
     if shown is not None:
         return shown(value)
     if isinstance(value, bool):
@@ -81,7 +83,9 @@ def notes(
 
 
 def _fits(text: str, value: Any, shown: Shown | None) -> bool:
-    """Whether a value is what a text in an address asks for."""
+    """Whether a value is what a text in an address asks for; of several values, whether one is."""
+    if isinstance(value, list):
+        return any(_fits(text, one, shown) for one in value)
     if value is None or text in (write(value, shown), str(value)):
         return True
     if isinstance(value, bool):

@@ -35,34 +35,39 @@ def score(session: LesionSession, system: lesions.LesionSystem) -> None:
         bar.empty()
 
 
+def draw() -> None:
+    """All below the note: ways in, and what is known of what came in."""
+    missing = cached.lesions_missing()
+    if missing:
+        st.info("The networks of this page are not shipped here. With HAM10000 in the folder DIR, these make them:")
+        st.code("\n".join(missing), language="sh")
+        return
+    loading = cached.lesion_system()
+    with st.sidebar:
+        choice = lesion_expert.draw()
+    session = lesion_drop.current()
+    lesion_drop.draw(session)
+    if not (len(session.intake) or session.entries):
+        st.info("Drop an image above, or try the drawn example.", icon=":material/imagesmode:")
+        return
+    try:
+        with st.spinner("Loading the networks, once for all visitors ..."):
+            system = loading.result()
+        score(session, system)
+        judge = cached.lesion_judge(choice.kind, choice.accuracy, choice.wrong)
+    except (OSError, ValueError) as problem:
+        if loading.done() and loading.exception() is not None:
+            cached.lesion_system.clear()  # the next visit tries again
+        st.error(str(problem))
+        return
+    if session.left_out:
+        most = f"{MAX_ENTRIES:,} pictures, or {MAX_SESSION_PIXELS // 10**6:,} million pixels in all"
+        st.warning(f"More than {most}: {session.left_out:,} were left out. Press Clear to go on.")
+    if session.entries:
+        lesion_results.draw(session, system, judge, choice.kind, busy=len(session.intake) > 0)
+    if len(session.intake):
+        st.rerun()
+
+
 lesion_memory.keep_off_disk()
-missing = cached.lesions_missing()
-if missing:
-    st.info("The networks of this page are not shipped here. With HAM10000 in the folder DIR, these make them:")
-    st.code("\n".join(missing), language="sh")
-    st.stop()
-loading = cached.lesion_system()
-with st.sidebar:
-    choice = lesion_expert.draw()
-session = lesion_drop.current()
-lesion_drop.draw(session)
-if not (len(session.intake) or session.entries):
-    st.info("Drop an image above, or try the drawn example.", icon=":material/imagesmode:")
-    st.stop()
-try:
-    with st.spinner("Loading the networks, once for all visitors ..."):
-        system = loading.result()
-    score(session, system)
-    judge = cached.lesion_judge(choice.kind, choice.accuracy, choice.wrong)
-except (OSError, ValueError) as problem:
-    if loading.done() and loading.exception() is not None:
-        cached.lesion_system.clear()  # the next visit tries again
-    st.error(str(problem))
-    st.stop()
-if session.left_out:
-    most = f"{MAX_ENTRIES:,} pictures, or {MAX_SESSION_PIXELS // 10**6:,} million pixels in all"
-    st.warning(f"More than {most}: {session.left_out:,} were left out. Press Clear to go on.")
-if session.entries:
-    lesion_results.draw(session, system, judge, choice.kind, busy=len(session.intake) > 0)
-if len(session.intake):
-    st.rerun()
+draw()

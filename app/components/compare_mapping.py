@@ -117,6 +117,8 @@ def _columns(label: str, names: list[str], guess: Sequence[str], key: str) -> No
 
 def _confirm(shelf: Shelf, key: str, chosen: Sequence[str]) -> None:
     """Take the form at its word; what is wrong is said below it."""
+    if key not in shelf.waiting:  # a second click, on what the first one took
+        return
     try:
         _explain(shelf, key)
     except ValueError as problem:

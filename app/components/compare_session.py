@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
+import address
 from compare_runs import FIRST, MAX_SYSTEMS, RunKey
 from compare_uploads import Shelf
 
@@ -20,7 +21,7 @@ def chosen(runs: pd.DataFrame) -> list[str]:
     """
     usable = set(runs["key"][runs["problem"] == ""])
     keys = st.session_state.get(_CHOSEN)
-    if PARAMETER in st.query_params:
+    if address.read(PARAMETER):
         own = [key for key in keys or [] if key in shelf().systems()]
         keys = _from_address() + own
     elif keys is None:
@@ -32,14 +33,14 @@ def chosen(runs: pd.DataFrame) -> list[str]:
     kept = [key for key in keys if key in usable]
     if len(kept) > MAX_SYSTEMS:
         note(f"At most {MAX_SYSTEMS} systems are compared: the first {MAX_SYSTEMS} of the address were taken.")
-    if BASE in st.query_params and st.query_params[BASE] not in kept[:MAX_SYSTEMS]:
+    if (named := address.read(BASE)) and named[-1] not in kept[:MAX_SYSTEMS]:
         note("The others are set against the first system, since the one that the address names is not compared.")
     choose(kept[:MAX_SYSTEMS])
     return kept[:MAX_SYSTEMS]
 
 
 def _from_address() -> list[str]:
-    texts = st.query_params.get_all(PARAMETER)
+    texts = address.read(PARAMETER)
     named = [str(key) for text in texts if (key := RunKey.read(text))]
     if len(named) < len(texts):
         note("A part of the address does not name a run, and was left out.")
@@ -49,13 +50,7 @@ def _from_address() -> list[str]:
 def choose(keys: Sequence[str]) -> None:
     """Compare these from now on."""
     st.session_state[_CHOSEN] = list(keys)
-    runs = [key for key in keys if RunKey.read(key)]
-    if st.query_params.get_all(PARAMETER) == runs:
-        return
-    if runs:
-        st.query_params[PARAMETER] = runs
-    elif PARAMETER in st.query_params:
-        del st.query_params[PARAMETER]
+    address.write(PARAMETER, [key for key in keys if RunKey.read(key)])
 
 
 def add(keys: Sequence[str], current: Sequence[str]) -> None:
@@ -70,8 +65,8 @@ def add(keys: Sequence[str], current: Sequence[str]) -> None:
 def remove(key: str, current: Sequence[str]) -> None:
     """Compare one less; current: what the page was drawn with."""
     current = _now(current)
-    if st.query_params.get(BASE) == key:
-        del st.query_params[BASE]
+    if address.read(BASE) == [key]:
+        address.write(BASE, [])
     choose([one for one in current if one != key])
 
 
@@ -82,7 +77,7 @@ def _now(drawn: Sequence[str]) -> Sequence[str]:
 
 def base(current: Sequence[str]) -> str:
     """The system that the others are set against: from the address, else the session, else the first of `current`."""
-    wanted = st.query_params.get(BASE, st.session_state.get(_BASE))
+    wanted = (address.read(BASE) or [st.session_state.get(_BASE)])[-1]
     key = str(wanted) if wanted in current else current[0]
     set_base(key, current)
     return key
@@ -92,10 +87,7 @@ def set_base(key: str, current: Sequence[str]) -> None:
     """Set the others against this one from now on; only a run is in the address, and only where it is not the first."""
     wanted = key if RunKey.read(key) and key != current[0] else None
     st.session_state[_BASE], st.session_state[BASE] = key, wanted
-    if wanted is None:
-        st.query_params.pop(BASE, None)
-    elif st.query_params.get(BASE) != wanted:
-        st.query_params[BASE] = wanted
+    address.write(BASE, [] if wanted is None else [wanted])
 
 
 def shelf() -> Shelf:
@@ -118,4 +110,4 @@ def notes() -> list[str]:
 def start_again() -> None:
     """Compare what is shown where nothing was ever chosen."""
     st.session_state.pop(_CHOSEN, None)
-    st.query_params.pop(PARAMETER, None)
+    address.write(PARAMETER, [])

@@ -156,7 +156,7 @@ def _draw_ready(shelf: Shelf, key: str, chosen: Sequence[str]) -> None:
 
 def _set_role(shelf: Shelf, key: str, chosen: Sequence[str]) -> None:
     try:
-        shelf.set_validation(key, st.session_state[f"role-{key}"])
+        shelf.set_validation(key, st.session_state.get(f"role-{key}", ""))
     except ValueError as problem:
         st.session_state[_PROBLEMS] = [str(problem)]
         st.session_state[f"role-{key}"] = ""
@@ -165,7 +165,7 @@ def _set_role(shelf: Shelf, key: str, chosen: Sequence[str]) -> None:
 
 
 def _forget(shelf: Shelf, key: str, chosen: Sequence[str]) -> None:
-    if key in chosen:
+    if key in chosen and key in shelf.ready:
         compare_session.note(f"{shelf.ready[key].name} was forgotten: the page goes on without it.")
     shelf.remove(key)
     compare_session.remove(key, chosen)

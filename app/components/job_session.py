@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+import address
 from job_files import Link
 from jobs import JobBoard
 
@@ -15,20 +16,21 @@ _WATCHED, _TOKENS, _NOTICE = "train_watched", "train_tokens", "train_notice"
 
 def watched(board: JobBoard) -> list[Link]:
     """The links in the address, or else those of the session, which then go into the address."""
-    named = [link for text in st.query_params.get_all("job")[:MAX_WATCHED] if (link := Link.read(text))]
+    texts = address.read("job")
+    named = [link for text in texts[:MAX_WATCHED] if (link := Link.read(text))]
     for link in named:
         if link.token and board.owns(link):
             _tokens()[link.id] = link.token
-    if "job" in st.query_params:
+    if texts:
         st.session_state[_WATCHED] = list(dict.fromkeys(link.id for link in named))
     links = [link_of(job_id) for job_id in st.session_state.get(_WATCHED, [])]
-    _write_address(links)
+    address.write("job", [str(link) for link in links])
     return links
 
 
 def has_bad_link() -> bool:
     """Whether a link in the address is none; to be asked before `watched`, which mends the address."""
-    return any(Link.read(text) is None for text in st.query_params.get_all("job"))
+    return any(Link.read(text) is None for text in address.read("job"))
 
 
 def watch(links: Sequence[Link]) -> None:
@@ -37,7 +39,7 @@ def watch(links: Sequence[Link]) -> None:
         if link.token:
             _tokens()[link.id] = link.token
     st.session_state[_WATCHED] = [link.id for link in links]
-    _write_address([link_of(link.id) for link in links])
+    address.write("job", [str(link_of(link.id)) for link in links])
 
 
 def leave(job_id: str) -> None:
@@ -63,13 +65,3 @@ def notice() -> str:
 
 def _tokens() -> dict[str, str]:
     return st.session_state.setdefault(_TOKENS, {})
-
-
-def _write_address(links: Sequence[Link]) -> None:
-    texts = [str(link) for link in links]
-    if st.query_params.get_all("job") == texts:
-        return
-    if texts:
-        st.query_params["job"] = texts
-    elif "job" in st.query_params:
-        del st.query_params["job"]

@@ -1,6 +1,7 @@
 """What is known of a session's pictures: who decides by which rule, cards, the table of all, and the CSV."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -16,6 +17,7 @@ from lesion_patients import unknown_of
 from lesion_session import Entry, LesionSession, expert_answers, join
 
 CARDS = 6
+_KEPT: dict[str, Any] = {"bind": "query-params", "persist_state": "session"}
 WORDS = {"age": "age", "sex": "sex", "localization": "site"}
 
 
@@ -61,14 +63,15 @@ def _draw_rule(readings: Mapping[str, Reading]) -> dict[str, dict[str, bool]]:
             required=True,
             format_func=lesion_rows.RULES.get,
             key="lesion_rule",
+            **_KEPT,
             help="Either at most this share of the images goes to the expert, those first where its score exceeds the "
             "machine's by most; or all where it exceeds it by at least this margin. A share of 100 % and a margin of 0 "
             "leave it to the systems themselves.",
         )
         if rule == "threshold":
-            value = st.slider("Margin, in points", -100, 100, 0, key="lesion_threshold", width=300) / 100
+            value = st.slider("Margin, in points", -100, 100, 0, key="lesion_threshold", width=300, **_KEPT) / 100
         else:
-            value = st.slider("Budget", 0, 100, 100, format="%d %%", key="lesion_budget", width=300) / 100
+            value = st.slider("Budget", 0, 100, 100, format="%d %%", key="lesion_budget", width=300, **_KEPT) / 100
     deferred = lesion_rows.decisions(readings, rule, value)
     counts = [
         f"{SYSTEMS[name].title}: **{sum(cases.values()):,} of {len(cases):,}** to the expert"

@@ -64,7 +64,7 @@ def note_junk(page: str) -> None:
 
     A setting that is not drawn yet, as those of the lesson's other steps, is looked at when it is.
     """
-    given, keys = st.session_state[ARRIVAL], page_settings(page)
+    given, keys = st.session_state[ARRIVAL], page_settings(page) or _settings_by_title(page)
     st.session_state[ARRIVAL] = {}
     found = teaching.notes(given)
     if keys is not None:
@@ -99,6 +99,20 @@ def page_settings(page: str) -> Mapping[str, links.Shown | None] | None:
 
         return compare_controls.settings_keys()
     return None
+
+
+def _settings_by_title(page: str) -> Mapping[str, links.Shown | None] | None:
+    """As `page_settings`, of the pages whose settings the address alone knows; None of pages without any."""
+    known: dict[str, links.Shown | None] = {
+        key: choices.__getitem__ for key, choices in link_titles.titles_of(page).items()
+    }
+    if page == "lesions":
+        from components import expert_panel
+        from l2d_core.datasets import LAB_DATASETS
+
+        known |= expert_panel.settings_keys("ham10000", LAB_DATASETS["ham10000"].class_names)
+        known |= {"lesion_threshold": None, "lesion_budget": None}
+    return known or None
 
 
 def draw(page: str) -> None:

@@ -1,5 +1,6 @@
 """The start of a training: what it will be, what it will take, and the button."""
 
+import time
 from dataclasses import dataclass, replace
 
 import streamlit as st
@@ -15,7 +16,8 @@ from train_estimate import Estimate
 from train_menu import DATASETS, NETWORKS, network_of
 
 KINDS = {"human": "people's recorded answers", "learned": "a trained network"}
-_ESTIMATE = "train_estimate"
+_ESTIMATE, _STARTED = "train_estimate", "train_started"
+DOUBLE_CLICK_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -81,12 +83,19 @@ def _expert(config: RunConfig) -> str:
 
 
 def _start(board: JobBoard, wish: Wish) -> None:
-    typed, links = st.session_state.get("train_name", "").strip(), []
+    typed = st.session_state.get("train_name", "").strip()
+    what, (before, links, since) = (typed, wish), st.session_state.get(_STARTED, (None, [], 0.0))
+    if what == before and time.monotonic() - since < DOUBLE_CLICK_SECONDS:
+        job_session.watch(links)  # a second click, which may have come before the first one's end
+        return
+    links = []
+    st.session_state[_STARTED] = (what, links, time.monotonic())
     try:
         for surrogate, config in wish.configs.items():
             links.append(board.start(_name(typed or DATASETS[wish.dataset].lab.title, surrogate, wish), config))
     except (OSError, ValueError) as problem:
         job_session.note(problem)
+    st.session_state[_STARTED] = (what, links, time.monotonic())
     if links:
         job_session.watch(links)
 

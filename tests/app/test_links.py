@@ -386,3 +386,34 @@ def test_the_base_of_differences_is_not_asked_for_again_once_it_was_read():
     app.run()
     assert not [note.value for note in app.info if "base" in note.value]
     assert not app.exception
+
+
+@pytest.mark.parametrize(
+    ("page", "given", "word"),
+    [
+        ("app_pages/paper.py", {"result": "zz"}, "result = "),
+        ("app_pages/paper.py", {"scale": "zz", "result": "figure1"}, "scale = "),
+        ("app_pages/paper.py", {"result": "budgets", "paper_methods": ["zz"]}, "paper_methods = "),
+        ("app_pages/paper.py", {"foo": "1"}, "does not know: "),
+        ("app_pages/skin_lesions.py", {"lesion_expert": "zz"}, "lesion_expert = "),
+        ("app_pages/skin_lesions.py", {"lesion_budgets": "7"}, "does not know: "),
+    ],
+)
+def test_junk_in_a_link_to_a_page_of_choices_is_noted(page, given, word):
+    app = open_link(page, given)
+    assert not app.exception
+    assert any(word in note.value for note in app.info)
+
+
+@pytest.mark.parametrize(
+    ("page", "given"),
+    [
+        ("app_pages/paper.py", {"result": "budgets", "scale": "cpu", "paper_methods": ["triage", "softmax"]}),
+        ("app_pages/skin_lesions.py", {"lesion_expert": "mixer", "lesion_rule": "threshold", "lesion_threshold": "5"}),
+        ("app_pages/skin_lesions.py", {"lesion_expert": "sliders", "ham10000_mel": "7", "wrong": "all"}),
+    ],
+)
+def test_a_good_link_to_them_is_not(page, given):
+    app = open_link(page, given)
+    assert not app.exception
+    assert not any("link" in note.value.lower() for note in app.info)

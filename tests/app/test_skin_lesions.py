@@ -398,3 +398,12 @@ def test_beyond_the_most_pictures_of_a_session_the_rest_is_left_out_and_said(mon
     app = upload(open_lesions(), *[(f"{n}.png", colour(n)) for n in range(5)])
     assert len(table(app)) == 3
     assert any("2 were left out" in warning.value for warning in app.warning)
+
+
+@pytest.mark.usefixtures("calls")
+def test_the_rule_is_kept_while_another_page_is_looked_at():
+    app = upload(open_lesions(), ("a.png", colour(9)))
+    app.slider(key="lesion_budget").set_value(95).run()
+    app = app.switch_page("app_pages/home.py").run().switch_page(LESIONS).run()
+    assert_sound(app)
+    assert app.slider(key="lesion_budget").value == 95
