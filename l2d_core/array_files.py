@@ -1,7 +1,9 @@
 """Plain arrays in an .npz file: written whole or not at all, read without pickles, bombs and lies about sizes."""
 
+import errno
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from io import IOBase
 from pathlib import Path
 from typing import Any
@@ -14,14 +16,24 @@ _ENTRY = b"PK\x01\x02"  # begins each entry of a zip's index
 
 
 def save_arrays(path: str | os.PathLike, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write an .npz of plain arrays; the same arrays give the same bytes. The file appears whole or not at all."""
+    """Write an .npz of plain arrays; the same arrays give the same bytes. The file appears whole or not at all.
+
+    OSError names the file where it cannot be written.
+    """
     path = Path(path)
+    if not path.name:
+        raise IsADirectoryError(errno.EISDIR, "it names no file", os.fspath(path))
     temporary = path.with_name(path.name + ".part")
-    with temporary.open("wb") as file:
-        np.savez_compressed(file, **_without_objects(arrays))  # pyright: ignore[reportArgumentType]
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    try:
+        with temporary.open("wb") as file:
+            np.savez_compressed(file, **_without_objects(arrays))  # pyright: ignore[reportArgumentType]
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as problem:
+        with suppress(OSError):
+            temporary.unlink()
+        raise OSError(problem.errno, problem.strerror, os.fspath(path)) from problem
 
 
 def _without_objects(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -1,5 +1,6 @@
 """The command line: each command is one function, and imports what it needs only when it runs."""
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from l2d_core.run_options import RunOptions, make_config
 
 NOT_ALL_DONE = 1  # the exit code of a sweep with a run that failed or was stopped
 WRONG_INPUT = 2  # the exit code, also that of an unknown command or option
+BROKEN_PIPE = 141  # as shells have it of programs that a closed pipe ends
 
 app = SubcommandApp()
 app.command(pretrain, name="pretrain", help="Make what is shipped in the folder pretrained/.")
@@ -152,13 +154,16 @@ def import_predictions(
     from l2d_core.predictions import Columns, read_predictions, to_scores
     from l2d_core.systems import confidence_note
 
+    if out.resolve() == file.resolve():
+        raise ValueError(f"--out must be another file than the table, got {out} twice")
     columns = Columns(label, answers, scores, defer, id)
     made = to_scores(
         read_predictions(file), columns, surrogate=surrogate, domain=domain, class_names=class_names or None
     )
+    note = confidence_note(made)
     made.save(out)
     print(f"{out}: {len(made):,} cases, {made.num_classes} classes, {made.num_experts} experts")
-    if note := confidence_note(made):
+    if note:
         print(f"note: {note}")
 
 
@@ -249,10 +254,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; gives the exit code. Wrong input is told in one line on standard error, without a traceback."""
     try:
         app.cli(prog="python -m l2d_core", description="Learning to defer.", args=arguments)
+    except BrokenPipeError:  # whoever read what is printed has enough of it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
     except (ValueError, OSError, ImportError) as problem:
         print(f"error: {' '.join(str(problem).split())}", file=sys.stderr)
         return WRONG_INPUT
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
+    except MemoryError:
+        print("error: this takes more memory than there is", file=sys.stderr)
+        return WRONG_INPUT
     return 0

@@ -1,5 +1,6 @@
 """The commands that make what is shipped in pretrained/, each one function, as in `cli`."""
 
+import io
 import os
 import sys
 import time
@@ -141,13 +142,18 @@ def pretrain_lesions(*, data_root: Path = DATA_ROOT, out: Path = Path("pretraine
 def train_with_progress(config: RunConfig, data_root: Path, device: str, out: Path) -> "Run":
     """Run an experiment and say how it goes; Ctrl-C says what is kept."""
     from l2d_core.experiment import run_experiment
+    from l2d_core.folder_lock import hold, is_held
     from l2d_core.progress import training_progress
     from l2d_core.runs import read_environment, split_notes
 
     print(f"{out}: {config.surrogate}, {config.model} on {config.dataset}, data from {data_root}", flush=True)
-    on_step, on_epoch = training_progress(config, sys.stdout)
+    on_step, on_epoch = training_progress(config, sys.stdout or io.StringIO())
+    watched = {"on_epoch": on_epoch, "on_step": on_step}
+    if is_held(out):
+        raise OSError(f"another program trains in {out} at this moment: wait, or choose another folder")
     try:
-        run = run_experiment(config, data_root=data_root, device=device, folder=out, on_epoch=on_epoch, on_step=on_step)
+        with hold(out):
+            run = run_experiment(config, data_root=data_root, device=device, folder=out, **watched)
     except KeyboardInterrupt:
         if out.is_dir() and read_environment(out)["state"] == "stopped":
             print(f"\n{out} has the best model so far, and its scores; the same command goes on from there")

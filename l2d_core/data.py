@@ -59,7 +59,18 @@ class DeferralData:
         return cls(inputs, labels, torch.full((len(labels), 1), -1), ids, tuple(class_names))
 
     def subset(self, rows: np.ndarray) -> "DeferralData":
-        """The cases at `rows`, in that order."""
+        """The cases at `rows`, in that order; or, where rows are N flags, those that are True.
+
+        ValueError on other numbers than whole ones, or out of range.
+        """
+        rows = np.asarray(rows)
+        if rows.dtype == bool:
+            require_shape("rows", rows, (len(self),))
+            rows = np.flatnonzero(rows)
+        if rows.size and not np.issubdtype(rows.dtype, np.integer):
+            raise ValueError(f"rows must be whole numbers, or a flag for each case, got {rows.dtype}")
+        if rows.size:
+            require_range("rows", rows, -len(self), len(self) - 1)
         index = torch.as_tensor(rows, dtype=torch.int64)
         ids = np.asarray(self.ids)[index.numpy()]
         return replace(self, inputs=self.inputs[index], labels=self.labels[index], answers=self.answers[index], ids=ids)
@@ -118,8 +129,8 @@ class Scores:
         *,
         surrogate: str,
         ids: Texts | None = None,
-        class_names: Sequence[str] | None = None,
-        expert_names: Sequence[str] | None = None,
+        class_names: Texts | None = None,
+        expert_names: Texts | None = None,
     ) -> "Scores":
         """Scores from plain arrays: one expert's answers may be (N,); missing names and ids are numbered."""
         logits, labels, answers = np.asarray(logits), np.asarray(labels), np.asarray(answers)
@@ -136,8 +147,10 @@ class Scores:
             labels=labels,
             answers=answers,
             ids=np.asarray([str(i) for i in (range(len(logits)) if ids is None else ids)]),
-            class_names=tuple(class_names or (f"class {k}" for k in range(num_classes))),
-            expert_names=tuple(expert_names or _number_experts(num_experts)),
+            class_names=tuple(
+                (f"class {k}" for k in range(num_classes)) if class_names is None else map(str, class_names)
+            ),
+            expert_names=tuple(map(str, _number_experts(num_experts) if expert_names is None else expert_names)),
             surrogate=surrogate,
         )
 
@@ -233,6 +246,10 @@ def split_by_group(
 def _is_finite(values: Tensor) -> bool:
     """By the smallest and largest value, which a NaN takes over; without a copy of what may be most of the memory."""
     return values.numel() == 0 or all(torch.isfinite(edge).item() for edge in torch.aminmax(values))
+
+
+def _number_classes(num_classes: int) -> tuple[str, ...]:
+    return tuple(f"class {k}" for k in range(num_classes))
 
 
 def _number_experts(num_experts: int) -> tuple[str, ...]:

@@ -17,6 +17,8 @@ from l2d_core.data import Scores
 from l2d_core.deferral import best_expert, defer_margin, deferral_order, num_within_budget
 from l2d_core.surrogates import SURROGATES
 
+_SATURATED = 1e-300  # less than all that probabilities differ by otherwise
+
 
 @dataclass(frozen=True)
 class Share:
@@ -98,7 +100,10 @@ def margin_of_scores(scores: Scores) -> Float64[np.ndarray, " N"]:
     """
     require_known("surrogate", scores.surrogate, SURROGATES)
     probabilities = SURROGATES[scores.surrogate].probabilities(_logits(scores), scores.num_experts)
-    return defer_margin(probabilities.numpy(), scores.num_experts)
+    margin = defer_margin(probabilities.numpy(), scores.num_experts)
+    # Where rounding makes both probabilities 1, or 0, the logits still say which is more, and by how much.
+    exact = defer_margin(scores.logits, scores.num_experts)
+    return np.where(margin == 0, _SATURATED * exact / (1 + np.abs(exact)), margin)
 
 
 def accuracies(scores: Scores, deferred: ArrayLike) -> dict[str, Share]:

@@ -125,7 +125,7 @@ def to_scores(
     """
     require_known("surrogate", surrogate, SURROGATES)
     require_known("domain", domain, DOMAINS)
-    missing = [name for name in columns.all if name and name not in table]
+    missing = [name for name in columns.all if name not in table and not (name == columns.id == "")]
     if missing:
         raise ValueError(f"the table lacks the columns {', '.join(map(repr, missing))}; it has {_listed(table)}")
     ids = _ids(columns.id, _values(table, columns.id)) if columns.id else np.arange(len(table)).astype(str)
@@ -178,6 +178,14 @@ def _numbers(name: str, values: np.ndarray, ids: np.ndarray) -> np.ndarray:
     return numbers
 
 
+def _place(value: object, num_classes: int, may_be_missing: bool) -> int | None:
+    """The class that a text such as "2" means, -1 for none; None for other texts."""
+    text = value.strip() if isinstance(value, str) else ""
+    if text == "-1" and may_be_missing:
+        return -1
+    return int(text) if text.isdecimal() and len(text) < 10 and int(text) < num_classes else None
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -226,7 +234,15 @@ def _check_row_sums(numbers: np.ndarray, surrogate: str, ids: np.ndarray | None)
 def _classes(
     name: str, values: np.ndarray, known: tuple[str, ...], ids: np.ndarray, *, may_be_missing: bool
 ) -> np.ndarray:
-    """Class names, or numbers from 0, as numbers; -1 where there is none and there may be none."""
+    """Class names, or numbers from 0, as numbers; -1 where there is none and there may be none.
+
+    ValueError where classes are called by numbers that are not their places: a number could mean either.
+    """
+    if values.dtype.kind in "fiu" and any(text.isdecimal() and int(text) != k for k, text in enumerate(known)):
+        raise ValueError(
+            f"{name} has numbers, and so have the classes, {', '.join(map(repr, known[:20]))}, in another order than "
+            "0, 1, 2, ...: a number could be a name or a place. Give the classes other names"
+        )
     if values.dtype.kind == "f" and (np.isnan(values) | (values == np.round(values))).all():
         values = np.where(np.isnan(values), -1, values)
         require_range(f"{name}, a class,", values, -1 if may_be_missing else 0, len(known) - 1, ids)
@@ -238,6 +254,8 @@ def _classes(
     codes, distinct = pd.factorize(values)  # a missing value has the code -1
     number = {class_name: place for place, class_name in enumerate(known)}
     for code, value in enumerate(distinct):
+        if value not in number and (place := _place(value, len(known), may_be_missing)) is not None:
+            number[value] = place
         if value not in number:
             row = int((codes == code).argmax())
             raise ValueError(

@@ -1,6 +1,7 @@
 """What a surrogate is: a loss to train with, ways to read the logits, and what these may be given."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import torch
@@ -44,6 +45,19 @@ class Surrogate:
     validation_loss: Callable[..., Tensor] | None = None
     formula: str = ""
     caveats: tuple[str, ...] = ()
+
+
+def check_surrogate_options(surrogate: Surrogate, options: Mapping[str, object]) -> None:
+    """Raise ValueError on an option that the loss does not have, or that is no finite number where it has one."""
+    for name, value in options.items():
+        if name not in surrogate.options:
+            known = ", ".join(surrogate.options) or "none"
+            raise ValueError(f"surrogate {surrogate.name!r} has no option {name!r}; it has {known}")
+        if isinstance(surrogate.options[name], str):
+            continue
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        if not is_number:
+            raise ValueError(f"{name} of surrogate {surrogate.name!r} must be a finite number, got {value!r}")
 
 
 def check_batch(logits: Tensor, labels: Tensor, expert_correct: Tensor) -> None:

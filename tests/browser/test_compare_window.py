@@ -154,7 +154,7 @@ def bring(page, *files):
     payload = [{"name": name, "mimeType": "application/octet-stream", "buffer": data} for name, data in files]
     field = page.locator("input[type=file]")
     expect(field).to_have_count(1, timeout=PATIENCE_MS)  # after a file was taken, the old one is there for a moment
-    field.set_input_files(payload, timeout=PATIENCE_MS)
+    field.last.set_input_files(payload, timeout=PATIENCE_MS)  # or the new one comes just now
 
 
 def test_an_upload_that_is_forgotten_while_it_is_compared_leaves_the_rest_as_it_was(comparison):
@@ -207,5 +207,5 @@ def test_the_authors_logs_are_brought_said_what_they_are_and_compared_with_the_n
         estimate = outputs.expert_probability(next(iter(SURROGATES[name].estimators))).clip(0, 1)
         ece = calibration_error(estimate, outputs.expert_correct)
         card = page.locator(".systems .kpi").filter(has_text=re.compile(f"^{name}"))
-        expect(card.locator("dd").last).to_have_text(f"{100 * ece:.2f} % n = 900")
+        expect(card.locator("dd").last).to_have_text(f"{100 * ece:.2f} % n = 900, 15 bins")
     expect(page.get_by_text("whether the machine is right is not known")).to_be_visible()

@@ -13,6 +13,7 @@ from torch import nn
 from l2d_core import cli, pretrain
 from l2d_core.cli import main
 from l2d_core.features import FeatureBank
+from l2d_core.folder_lock import hold
 from l2d_core.models import backbones
 from l2d_core.runs import open_run, verify_run
 from l2d_core.shipped_runs import SHIPPED
@@ -252,3 +253,65 @@ def test_the_shipped_runs_are_trained_and_copied_without_checkpoints(tmp_path, m
         assert verify_run(tmp_path / "out" / name).config.surrogate == name.removeprefix("cifar10-")
         assert not (tmp_path / "out" / name / "checkpoint").exists()
     assert capsys.readouterr().out.count("1 epochs, ") == 3
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("y,m,m2,a,b,d,e\na,b,a,9,0,-9,-9\nb,b,a,0,9,-9,-9\n")
+    return path
+
+
+def import_table(table, out, *more, surrogate="softmax"):
+    columns = ["--label", "y", "--answers", "m", "--scores", "a", "b", "--defer", "d"]
+    return main(
+        ["import", str(table), "--out", str(out), "--surrogate", surrogate, "--domain", "logits", *columns, *more]
+    )
+
+
+def test_a_table_is_not_replaced_by_what_is_made_of_it(table, capsys):
+    before = table.read_bytes()
+    assert import_table(table, table.parent / "." / table.name) == 2
+    assert "--out must be another file than the table" in capsys.readouterr().err
+    assert table.read_bytes() == before
+
+
+def test_what_its_loss_is_not_made_for_is_not_imported(table, tmp_path):
+    two = ["--answers", "m", "m2", "--defer", "d", "e"]
+    assert import_table(table, tmp_path / "two.npz", *two, surrogate="asymmetric_softmax") == 2
+    assert not (tmp_path / "two.npz").exists()
+
+
+@pytest.mark.parametrize("out", ["folder", "nowhere/file.npz", ""])
+def test_where_nothing_can_be_written_the_file_is_named_and_no_part_is_left(table, tmp_path, capsys, monkeypatch, out):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    assert import_table(table, out) == 2
+    error = capsys.readouterr().err
+    assert ".part" not in error
+    assert repr(out or ".") in error
+    assert not list(tmp_path.rglob("*.part"))
+
+
+@pytest.mark.parametrize("alpha", ["nan", "abc", "true"])
+def test_an_option_of_a_loss_that_is_no_number_is_said_to_be_none(alpha, tmp_path, capsys):
+    options = ["--surrogate", "softmax", "--surrogate-options", f"alpha={alpha}", "--augment", "none"]
+    assert main(["train", "--dataset", "digits", *options, "--out", str(tmp_path / "run")]) == 2
+    assert "alpha of surrogate 'softmax' must be a finite number" in capsys.readouterr().err
+
+
+def test_two_programs_do_not_train_in_one_folder(tmp_path, capsys):
+    with hold(tmp_path / "run"):
+        assert main(["train", "--dataset", "digits", "--augment", "none", "--out", str(tmp_path / "run")]) == 2
+    assert "another program trains in" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_reader_that_has_enough_is_no_error():
+    code = "import sys; from l2d_core.cli import main; sys.exit(main(['doctor']))"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    process.stdout.close()
+    assert "error" not in process.stderr.read()
+    assert process.wait(60) in (0, 141)

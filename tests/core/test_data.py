@@ -154,3 +154,24 @@ def test_arrays_of_which_no_scores_can_be_made_are_refused(logits, answers, mess
 def test_replacing_a_part_checks_anew():
     with pytest.raises(ValueError, match=r"labels must lie in 0\.\.1"):
         replace(some_scores(), labels=np.full(5, 2))
+
+
+def test_a_subset_is_taken_by_flags_too_and_other_numbers_are_refused():
+    cases = some_cases()
+    flags = np.arange(len(cases)) % 2 == 1
+    assert list(cases.subset(flags).ids) == [name for name, flag in zip(cases.ids, flags, strict=True) if flag]
+    for rows, message in (
+        (flags[:-1], "rows must have shape"),
+        (np.array([0.0, 1.0]), "rows must be whole numbers, or a flag for each case, got float64"),
+        (np.array([len(cases)]), "rows must lie in"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            cases.subset(rows)
+
+
+def test_class_names_may_be_an_array_and_none_at_all_is_not_as_none_given():
+    logits, labels, answers = np.zeros((2, 3)), np.array([0, 1]), np.array([[0], [1]])
+    made = Scores.from_arrays(logits, labels, answers, class_names=np.array(["a", "b"]), surrogate="softmax")
+    assert made.class_names == ("a", "b")
+    with pytest.raises(ValueError, match=r"logits must have shape \(any, 1\)"):
+        Scores.from_arrays(logits, labels, answers, class_names=[], surrogate="softmax")

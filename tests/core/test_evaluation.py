@@ -7,7 +7,7 @@ from scipy import stats
 from small_scores import hand_scores, random_scores, scores_from_lists
 
 from l2d_core.calibration import calibration_error
-from l2d_core.deferral import defer_by_argmax
+from l2d_core.deferral import defer_by_argmax, defer_margin
 from l2d_core.evaluation import (
     Share,
     accuracies,
@@ -17,6 +17,7 @@ from l2d_core.evaluation import (
     coverage_curve,
     expert_pairs,
     expert_probability,
+    margin_of_scores,
     optimal_curve,
     random_curve,
     risk_distance,
@@ -161,3 +162,16 @@ def test_the_risk_distance_is_wasserstein_1():
 def test_risks_are_probabilities(predicted, true, message):
     with pytest.raises(ValueError, match=message):
         risk_distance(predicted, true)
+
+
+@pytest.mark.parametrize("sign", [1, -1], ids=["all near 1", "all near 0"])
+def test_where_probabilities_saturate_the_margin_keeps_the_sign_and_the_order_of_the_logits(sign):
+    logits = [[60, 0, 45], [60, 0, 50], [45, 0, 60], [50, 0, 60], [60, 0, 60]]
+    scores = scores_from_lists(
+        (sign * np.array(logits, dtype=float)).tolist(), [0] * 5, [1] * 5, surrogate="one_vs_all"
+    )
+    margin, exact = margin_of_scores(scores), defer_margin(scores.logits)
+    assert (np.sign(margin) == np.sign(exact)).all()
+    if sign == 1:
+        assert np.argsort(margin).tolist() == np.argsort(exact).tolist()
+    assert np.array_equal(margin >= 0, defer_by_argmax(scores.logits))

@@ -1,6 +1,7 @@
 """Predictions of other programs: what becomes of each column, and what is said of those that do not do."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -190,3 +191,37 @@ def test_the_command_writes_scores_that_can_be_opened(tmp_path, capsys):
     np.testing.assert_array_equal(Scores.load(tmp_path / "mine.npz").logits, scores.logits)
     assert main([*arguments, "--scores", "logit_a", "logit_b", "logit_z"]) == 2
     assert "lacks the columns 'logit_z'" in capsys.readouterr().err
+
+
+def test_numbers_are_refused_where_they_could_be_names_or_places_of_classes():
+    table = pd.DataFrame(
+        {"y": [1, 2], "m": [2, 2], "1": [9.0, 0.0], "2": [0.0, 9.0], "3": [0.0, 0.0], "d": [-9.0, -9.0]}
+    )
+    columns = Columns("y", ("m",), ("1", "2", "3"), ("d",))
+    with pytest.raises(ValueError, match=r"y has numbers, and so have the classes, '1', '2', '3', in another order"):
+        to_scores(table, columns, surrogate="softmax", domain="logits")
+    named = to_scores(table, columns, surrogate="softmax", domain="logits", class_names=("a", "b", "c"))
+    assert named.labels.tolist() == [1, 2]
+    in_order = table.rename(columns={"1": "0", "2": "1", "3": "2"})
+    columns = Columns("y", ("m",), ("0", "1", "2"), ("d",))
+    assert to_scores(in_order, columns, surrogate="softmax", domain="logits").labels.tolist() == [1, 2]
+
+
+def test_among_names_a_number_is_a_place_and_minus_one_is_not_asked():
+    table = table_of(random_scores(4), label=["a", "1", "b", "c"], expert=["b", "-1", "2", None])
+    made = to_scores(table, COLUMNS, surrogate="softmax", domain="logits", class_names=NAMES)
+    assert made.labels.tolist() == [0, 1, 1, 2]
+    assert made.answers[:, 0].tolist() == [1, -1, 2, -1]
+    with pytest.raises(ValueError, match="label must be one of"):
+        to_scores(
+            table_of(random_scores(2), label=["a", "-1"]),
+            COLUMNS,
+            surrogate="softmax",
+            domain="logits",
+            class_names=NAMES,
+        )
+
+
+def test_a_column_without_a_name_is_no_column():
+    with pytest.raises(ValueError, match="the table lacks the columns ''"):
+        to_scores(table_of(random_scores(2)), replace(COLUMNS, label=""), surrogate="softmax", domain="logits")
