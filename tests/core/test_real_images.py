@@ -44,7 +44,11 @@ CHECKS = {
 }
 
 
-@pytest.fixture(scope="module", params=list(SHIPPED))
+# To read 60,000 images takes a quarter of a minute.
+READ = [pytest.param(name, marks=[pytest.mark.slow] if name == "cifar10" else []) for name in SHIPPED]
+
+
+@pytest.fixture(scope="module", params=READ)
 def read(request):
     """Name and splits of each data set; it is let go of before the next is read."""
     if not (DATA_ROOT / request.param).is_dir():
