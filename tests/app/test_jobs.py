@@ -136,7 +136,6 @@ def test_a_scheduler_that_is_not_there_is_the_reason_why_a_job_failed(tmp_path):
     assert "tcp://127.0.0.1:1" in away.look(link.id).message
 
 
-@pytest.mark.slow
 def test_a_server_that_is_killed_leaves_no_process_and_a_job_that_can_go_on(board, tmp_path):
     command = [sys.executable, str(Path(__file__).with_name("job_server.py")), str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:

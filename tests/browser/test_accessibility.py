@@ -34,7 +34,7 @@ def test_no_page_has_a_serious_violation_or_skips_a_level_of_headings(page, serv
     page.wait_for_function(DONE)
     page.wait_for_timeout(500)  # a new session runs the script again once the browser has told its theme
     page.wait_for_function(DONE)
-    page.wait_for_timeout(500)  # for charts, which are drawn after the script
+    page.wait_for_timeout(300)  # for charts, which are drawn after the script
     background = page.get_by_test_id("stApp").evaluate("app => getComputedStyle(app).backgroundColor")
     assert background == BACKGROUNDS[scheme]
     found = Axe().run(page, context={"exclude": [BRUSH]}).response["violations"]
