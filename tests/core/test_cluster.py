@@ -68,6 +68,7 @@ def calm(tmp_path_factory):
     return run_experiment(LONG, data_root="nowhere", device="cpu", folder=folder).folder
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_costs_the_epoch_in_hand_and_no_result(tmp_path, dask, calm):
     configs = {"a": LONG, "b": replace(CONFIG, seed=1), "c": replace(CONFIG, surrogate="softmax")}
     killed = []
@@ -163,6 +164,7 @@ def test_a_run_whose_client_is_gone_is_stopped_with_its_best_so_far(tmp_path, da
     assert not verify_run(job.folder).is_done
 
 
+@pytest.mark.slow
 def test_an_interrupt_leaves_runs_that_the_same_command_goes_on_with(tmp_path, dask, calm):
     settings = {"base": json.loads(LONG.to_json()), "grid": {"seed": [0, 1, 2, 3]}}
     (tmp_path / "sweep.json").write_text(json.dumps(settings))

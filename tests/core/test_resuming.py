@@ -47,6 +47,7 @@ def kill_trainings(path, moments):
             assert int(server.stdout.readline()) == signal.SIGKILL
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork processes")
 def test_a_training_killed_at_random_moments_ends_with_the_same_bits(tmp_path):
     path, chance = tmp_path / "checkpoint" / "last.pt", random.Random(0)
