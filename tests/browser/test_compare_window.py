@@ -152,6 +152,7 @@ def bring(page, *files):
     """Upload (name, bytes)."""
     open_uploads(page)
     payload = [{"name": name, "mimeType": "application/octet-stream", "buffer": data} for name, data in files]
+    page.wait_for_timeout(700)  # after a file was taken, its field is replaced
     field = page.locator("input[type=file]")
     expect(field).to_have_count(1, timeout=PATIENCE_MS)  # after a file was taken, the old one is there for a moment
     field.last.set_input_files(payload, timeout=PATIENCE_MS)  # or the new one comes just now
