@@ -13,7 +13,7 @@ from l2d_core.config import HeadConfig
 from l2d_core.data import DeferralData
 from l2d_core.experts import check_confusion, sample_answers
 from l2d_core.seeds import torch_generator
-from l2d_core.surrogates import SURROGATES, check_surrogate_options
+from l2d_core.surrogates import SURROGATES, check_option_values
 
 People = Callable[[np.ndarray, int], np.ndarray]
 
@@ -115,4 +115,4 @@ def check_names(
         require_known("options", name, SURROGATES)
         for option in own:
             require_known(f"options of {name}", option, SURROGATES[name].options)
-        check_surrogate_options(SURROGATES[name], own)
+        check_option_values(SURROGATES[name], own)

@@ -16,7 +16,7 @@ from l2d_core.data import DeferralData, Splits
 from l2d_core.expert_settings import expert_confusion
 from l2d_core.optimizers import make_optimizer
 from l2d_core.prediction import autocast, batch_sizes, predict, to_device
-from l2d_core.surrogates import Surrogate, check_surrogate_options
+from l2d_core.surrogates import Surrogate, check_option_values
 
 OnStep = Callable[[int, int], bool | None]
 
@@ -129,7 +129,11 @@ def _to_stay(inputs: Tensor, device: torch.device) -> Tensor:
 def _check_surrogate(surrogate: Surrogate, config: RunConfig) -> None:
     if surrogate.name != config.surrogate:
         raise ValueError(f"surrogate must be the config's, {config.surrogate!r}, got {surrogate.name!r}")
-    check_surrogate_options(surrogate, config.surrogate_options)
+    for option in config.surrogate_options:
+        if option not in surrogate.options:
+            known = ", ".join(surrogate.options) or "none"
+            raise ValueError(f"surrogate {surrogate.name!r} has no option {option!r}; it has {known}")
+    check_option_values(surrogate, config.surrogate_options)
 
 
 def _check_splits(splits: Splits, config: RunConfig) -> None:

@@ -3,7 +3,7 @@
 from l2d_core.surrogates.asymmetric_softmax import ASYMMETRIC_SOFTMAX
 from l2d_core.surrogates.one_vs_all import ONE_VS_ALL
 from l2d_core.surrogates.softmax import SOFTMAX
-from l2d_core.surrogates.surrogate import Surrogate, check_batch, check_surrogate_options
+from l2d_core.surrogates.surrogate import Surrogate, check_batch, check_option_values
 
 SURROGATES: dict[str, Surrogate] = {
     "softmax": SOFTMAX,
@@ -11,4 +11,4 @@ SURROGATES: dict[str, Surrogate] = {
     "asymmetric_softmax": ASYMMETRIC_SOFTMAX,
 }
 
-__all__ = ["SURROGATES", "Surrogate", "check_batch", "check_surrogate_options"]
+__all__ = ["SURROGATES", "Surrogate", "check_batch", "check_option_values"]

@@ -47,12 +47,9 @@ class Surrogate:
     caveats: tuple[str, ...] = ()
 
 
-def check_surrogate_options(surrogate: Surrogate, options: Mapping[str, object]) -> None:
-    """Raise ValueError on an option that the loss does not have, or that is no finite number where it has one."""
+def check_option_values(surrogate: Surrogate, options: Mapping[str, object]) -> None:
+    """Raise ValueError where an option that the loss has should be a finite number, and is none."""
     for name, value in options.items():
-        if name not in surrogate.options:
-            known = ", ".join(surrogate.options) or "none"
-            raise ValueError(f"surrogate {surrogate.name!r} has no option {name!r}; it has {known}")
         if isinstance(surrogate.options[name], str):
             continue
         is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

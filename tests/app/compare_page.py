@@ -112,6 +112,25 @@ def click(app, label):
     return next(button for button in app.button if button.label == label).click().run()
 
 
+def choose(app, label, value):
+    next(box for box in app.selectbox if box.label == label).select(value)
+
+
+def say(app, surrogate, domain):
+    """Confirm the form of a table that waits."""
+    choose(app, "Trained with", surrogate)
+    next(radio for radio in app.radio if radio.label == "The scores are").set_value(domain)
+    return click(app, "Use these columns")
+
+
+def open_beside_one(monkeypatch, tmp_path):
+    """The page with one run of this machine."""
+    made_run(tmp_path / "here" / "first", seed=3)
+    use_roots(monkeypatch, [], [tmp_path / "here"])
+    monkeypatch.delenv("L2D_DATA_ROOT", raising=False)
+    return open_compare("here/first")
+
+
 def chips(app):
     """The names of what is compared."""
     return [unescape(button.label) for button in app.button if (button.key or "").startswith("chip-")]

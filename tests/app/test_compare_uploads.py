@@ -13,14 +13,16 @@ from compare_page import (
     cards,
     charts,
     chips,
+    choose,
     click,
     csv_of,
-    made_run,
     made_scores,
     npz_of,
+    open_beside_one,
     open_compare,
     parquet_of,
     said,
+    say,
     table_of,
     upload,
     use_roots,
@@ -38,20 +40,11 @@ COLUMNS = Columns("label", ("expert",), ("logit_0", "logit_1", "logit_2"), ("def
 
 @pytest.fixture
 def app(monkeypatch, tmp_path):
-    made_run(tmp_path / "here" / "first", seed=3)
-    use_roots(monkeypatch, [], [tmp_path / "here"])
-    monkeypatch.delenv("L2D_DATA_ROOT", raising=False)
-    return open_compare("here/first")
-
-
-def choose(app, label, value):
-    next(box for box in app.selectbox if box.label == label).select(value)
+    return open_beside_one(monkeypatch, tmp_path)
 
 
 def say_logits(app, surrogate="one_vs_all"):
-    choose(app, "Trained with", surrogate)
-    next(radio for radio in app.radio if radio.label == "The scores are").set_value("logits")
-    return click(app, "Use these columns")
+    return say(app, surrogate, "logits")
 
 
 def test_our_own_file_is_compared_at_once_and_is_not_in_the_address(app, tmp_path):

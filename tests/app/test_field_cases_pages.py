@@ -11,6 +11,7 @@ from field_cases import tried
 from lab_page import open_digits, open_home
 from lesion_page import (
     ROOT,
+    Open,
     cards,
     click,
     colour,
@@ -35,18 +36,6 @@ from l2d_core.images import MAX_FILE_BYTES
 
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
 ALL_PAGES = ["home", "learn", "live_lab", "skin_lesions", "train", "compare", "paper", "about"]
-
-
-class Open:
-    """An expander that stands open; AppTest cannot open one."""
-
-    open = True
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        return False
 
 
 @pytest.fixture(autouse=True)

@@ -11,16 +11,15 @@ from compare_page import (
     assert_sound,
     cards,
     chips,
-    click,
     csv_of,
-    made_run,
     made_scores,
+    open_beside_one,
     open_compare,
     said,
+    say,
     table_of,
     texts,
     upload,
-    use_roots,
 )
 from field_cases import tried
 from lab_page import open_digits
@@ -41,17 +40,7 @@ from l2d_core.systems import System
 
 @pytest.fixture
 def app(monkeypatch, tmp_path):
-    made_run(tmp_path / "here" / "first", seed=3)
-    use_roots(monkeypatch, [], [tmp_path / "here"])
-    monkeypatch.delenv("L2D_DATA_ROOT", raising=False)
-    return open_compare("here/first")
-
-
-def say(app, surrogate, domain):
-    """Confirm the form of a file that waits."""
-    next(box for box in app.selectbox if box.label == "Trained with").select(surrogate)
-    next(radio for radio in app.radio if radio.label == "The scores are").set_value(domain)
-    return click(app, "Use these columns")
+    return open_beside_one(monkeypatch, tmp_path)
 
 
 def table_with(numbers):

@@ -11,6 +11,7 @@ from lab_page import texts
 from lesion_page import (
     LESIONS,
     ROOT,
+    Open,
     cards,
     click,
     colour,
@@ -329,7 +330,7 @@ def test_a_folder_of_the_server_is_offered_only_where_it_is_named(monkeypatch, t
     (root / "in").mkdir(parents=True)
     (root / "in" / "a.png").write_bytes(colour(5))
     monkeypatch.setenv("L2D_DATA_ROOT", str(root))
-    monkeypatch.setattr(st, "expander", lambda *_args, **_options: _Open())
+    monkeypatch.setattr(st, "expander", lambda *_args, **_options: Open())
     app = open_lesions()
     (folder,) = (box for box in app.selectbox if box.label == "Folder")
     assert folder.options == ["in (1 images)"]
@@ -340,18 +341,6 @@ def test_a_folder_of_the_server_is_offered_only_where_it_is_named(monkeypatch, t
     app = click(app, "Take these images")
     assert calls == [1]
     assert len(table(app)) == 1
-
-
-class _Open:
-    """An expander that stands open; AppTest cannot open one."""
-
-    open = True
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        return False
 
 
 def test_no_link_leads_out_of_the_servers_folder(tmp_path):

@@ -5,19 +5,24 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 DIGITS, GAUSSIANS = "Handwritten digits", "Gaussians in the plane (truth known)"
 QUICK = {"data": DIGITS, "seeds": 1, "digits_epochs": 4}
-SETTLED = """() =>
-    document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning' &&
-    document.querySelectorAll('[data-testid=stVegaLiteChart] svg').length >= 8 &&
-    !document.querySelector('[data-stale=true]')"""
 CHANGED = "before => JSON.stringify([...document.querySelectorAll('.kpi')].map(card => card.innerText)) !== before"
 CARDS = "JSON.stringify([...document.querySelectorAll('.kpi')].map(card => card.innerText))"
 ALERTS = '[data-testid="stException"], [data-testid="stAlertContentError"], [data-testid="stAlertContentWarning"]'
+RUN_IS_OVER = """() =>
+    document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning' &&
+    !document.querySelector('[data-stale=true]')"""
+SETTLED = f"{RUN_IS_OVER} && document.querySelectorAll('[data-testid=stVegaLiteChart] svg').length >= 8"
 
 
 def open_lab(page, server, **settings):
     """Go to the lab by a link that holds these settings, and wait until it has drawn all."""
     page.goto(f"{server}/lab?{urlencode(settings)}")
     settle(page)
+
+
+def wait_for_run(page, timeout=60_000):
+    """Until the page's script is not running; what an earlier run drew is gone then."""
+    page.wait_for_function(RUN_IS_OVER, timeout=timeout)
 
 
 def settle(page):

@@ -4,7 +4,7 @@ from urllib.parse import urlencode
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from lab_window import QUICK
+from lab_window import QUICK, wait_for_run
 
 PAGES = {
     "home": ("", {}),
@@ -17,7 +17,6 @@ PAGES = {
     "budgets": ("paper", {"result": "budgets"}),
     "about": ("about", {}),
 }
-DONE = "() => document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning'"
 GRAVE = ("serious", "critical")
 ALSO = ("heading-order", "page-has-heading-one", "empty-heading")  # axe calls them moderate or minor
 BACKGROUNDS = {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 22, 28)"}  # as in .streamlit/config.toml
@@ -31,10 +30,10 @@ def test_no_page_has_a_serious_violation_or_skips_a_level_of_headings(page, serv
     page.emulate_media(color_scheme=scheme)
     page.goto(f"{server}/{path}?{urlencode(settings)}")
     page.get_by_role("heading", level=1).wait_for()
-    page.wait_for_function(DONE)
+    wait_for_run(page)
     page.wait_for_timeout(500)  # a new session runs the script again once the browser has told its theme
-    page.wait_for_function(DONE)
-    page.wait_for_timeout(300)  # for charts, which are drawn after the script
+    wait_for_run(page)
+    page.wait_for_timeout(500)  # for charts, which are drawn after the script
     background = page.get_by_test_id("stApp").evaluate("app => getComputedStyle(app).backgroundColor")
     assert background == BACKGROUNDS[scheme]
     found = Axe().run(page, context={"exclude": [BRUSH]}).response["violations"]

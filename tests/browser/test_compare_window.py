@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lab_window import wait_for_run
 from playwright.sync_api import expect
 
 from l2d_core.calibration import calibration_error
@@ -152,10 +153,10 @@ def bring(page, *files):
     """Upload (name, bytes)."""
     open_uploads(page)
     payload = [{"name": name, "mimeType": "application/octet-stream", "buffer": data} for name, data in files]
-    page.wait_for_timeout(700)  # after a file was taken, its field is replaced
+    wait_for_run(page)  # before, the field of an earlier run may be there too
     field = page.locator("input[type=file]")
-    expect(field).to_have_count(1, timeout=PATIENCE_MS)  # after a file was taken, the old one is there for a moment
-    field.last.set_input_files(payload, timeout=PATIENCE_MS)  # or the new one comes just now
+    expect(field).to_have_count(1, timeout=PATIENCE_MS)
+    field.set_input_files(payload, timeout=PATIENCE_MS)
 
 
 def test_an_upload_that_is_forgotten_while_it_is_compared_leaves_the_rest_as_it_was(comparison):

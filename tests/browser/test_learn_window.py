@@ -3,16 +3,14 @@
 import re
 from urllib.parse import urlencode
 
-from lab_window import QUICK, change, open_lab, press, query, settle, slider
+from lab_window import QUICK, change, open_lab, press, query, settle, slider, wait_for_run
 from playwright.sync_api import expect
-
-DONE = "() => document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning'"
 
 
 def open_page(page, server, path, **settings):
     page.goto(f"{server}/{path}?{urlencode(settings)}")
     page.get_by_role("heading", level=1).wait_for()
-    page.wait_for_function(DONE)
+    wait_for_run(page)
 
 
 def picture_text(page):
@@ -29,7 +27,7 @@ def test_a_step_and_what_was_moved_come_back_by_the_address(page, context, serve
     other.goto(page.url)
     other.get_by_role("heading", name=re.compile("5. ")).wait_for()
     expect(slider(other, "The expert is right in")).to_have_value("0")
-    other.wait_for_function(DONE)
+    wait_for_run(other)
     assert picture_text(other) == picture_text(page)
     other.close()
 
