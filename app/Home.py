@@ -2,8 +2,18 @@
 
 import streamlit as st
 
-import cached
-from components import share, style
+from app.compare.links import LINKS as COMPARE
+from app.fits import shared
+from app.kit import style
+from app.lab.links import LINKS as LAB
+from app.learn.links import LINKS as LEARN
+from app.lesions.links import LINKS as LESIONS
+from app.paper.links import LINKS as PAPER
+from app.sharing import foot
+from app.sharing.carried import NOTHING
+
+# What the links of each page carry, by the page's name in an address.
+CARRIED = {"lab": LAB, "learn": LEARN, "lesions": LESIONS, "compare": COMPARE, "paper": PAPER}
 
 st.set_page_config(
     page_title="Learning to defer",
@@ -15,23 +25,24 @@ style.apply()
 
 page = st.navigation(
     [
-        st.Page("app_pages/home.py", title="Home", icon=":material/home:", default=True),
-        st.Page("app_pages/learn.py", title="Learn", icon=":material/school:", url_path="learn"),
-        st.Page("app_pages/live_lab.py", title="Live lab", icon=":material/science:", url_path="lab"),
-        st.Page("app_pages/skin_lesions.py", title="Skin lesions", icon=":material/dermatology:", url_path="lesions"),
-        st.Page("app_pages/train.py", title="Train", icon=":material/model_training:", url_path="train"),
-        st.Page("app_pages/compare.py", title="Compare", icon=":material/compare_arrows:", url_path="compare"),
-        st.Page("app_pages/paper.py", title="The paper", icon=":material/article:", url_path="paper"),
-        st.Page("app_pages/about.py", title="About", icon=":material/info:", url_path="about"),
+        st.Page("home/page.py", title="Home", icon=":material/home:", default=True),
+        st.Page("learn/page.py", title="Learn", icon=":material/school:", url_path="learn"),
+        st.Page("lab/page.py", title="Live lab", icon=":material/science:", url_path="lab"),
+        st.Page("lesions/page.py", title="Skin lesions", icon=":material/dermatology:", url_path="lesions"),
+        st.Page("train/page.py", title="Train", icon=":material/model_training:", url_path="train"),
+        st.Page("compare/page.py", title="Compare", icon=":material/compare_arrows:", url_path="compare"),
+        st.Page("paper/page.py", title="The paper", icon=":material/article:", url_path="paper"),
+        st.Page("about/page.py", title="About", icon=":material/info:", url_path="about"),
     ],
     position="top",
 )
 if page.url_path == "lab":
-    cached.workers().start(1)  # on other pages it would only compete with what the page itself has to import
-share.arrive(page.url_path)
+    shared.workers().start(1)  # on other pages it would only compete with what the page itself has to import
+carried = CARRIED.get(page.url_path, NOTHING)
+foot.arrive(carried)
 try:
     page.run()
-    share.note_junk(page.url_path)
-    share.draw(page.url_path)
+    foot.note_junk(carried)
+    foot.draw(carried)
 finally:  # a page may stop early
-    cached.warm_up()
+    shared.warm_up()

@@ -17,7 +17,7 @@ START_SECONDS = 120
 def made_training(runs_root: Path, seed: int = 0) -> str:
     """The link of a training that has not started: a small network, for as long as one likes."""
     sys.path.insert(0, str(ROOT / "app"))
-    from job_files import make_job
+    from app.jobs.folder import make_job
     from l2d_core.config import ExpertConfig, RunConfig
 
     options = {"model": "wide_resnet", "model_options": {"depth": 10, "width": 1}, "augment": "none"}
@@ -29,7 +29,7 @@ def made_training(runs_root: Path, seed: int = 0) -> str:
 @contextmanager
 def training_job(url: str, runs_root: Path) -> Iterator[None]:
     """Have the server at url, whose jobs are in runs_root, train a small network; it is stopped at the end."""
-    from l2d_core.runs import HISTORY
+    from l2d_core.runs.folder import HISTORY
 
     link = made_training(runs_root)
     _press(url, link, "Resume")

@@ -72,9 +72,9 @@ def _measure(
 def import_and_compare(rows: int) -> dict[str, float]:
     """Seconds for a CSV of so many rows, from its bytes; run in a process of its own."""
     sys.path.insert(0, str(ROOT / "app"))
-    from compare_board import Comparison, View
-    from compare_uploads import Shelf
-    from components.compare_scene import Scene
+    from app.compare.board import Comparison, View
+    from app.compare.scene import Scene
+    from app.compare.uploads import Shelf
 
     data, shelf = _csv(rows), Shelf()
     before = _peak_gib()
@@ -123,8 +123,8 @@ def _csv(rows: int) -> bytes:
 def table_of_runs(count: int) -> dict[str, float]:
     """Seconds for so many run folders, of which each is a copy of one: read for the first time, and again."""
     sys.path.insert(0, str(ROOT / "app"))
-    import compare_runs
-    from components import compare_choice
+    from app.compare import choice
+    from app.jobs import runs as compare_runs
 
     with tempfile.TemporaryDirectory() as folder:
         for k in range(count):
@@ -137,7 +137,7 @@ def table_of_runs(count: int) -> dict[str, float]:
         first = _seconds(compare_runs.list_runs)
         again = _seconds(compare_runs.list_runs)
         runs = compare_runs.list_runs()
-        shown = _seconds(lambda: compare_choice.run_table(compare_choice.filter_runs(runs, "softmax", []), []))
+        shown = _seconds(lambda: choice.run_table(choice.filter_runs(runs, "softmax", []), []))
     return {"first": first, "again": again, "shown": shown}
 
 

@@ -24,19 +24,19 @@ try:
     from loops import IMAGE_SHAPE, NUM_OUTPUTS, engine_speed, made_splits, plain_speed
     from report import Targets, machine, markdown_table
 
+    from l2d_core.common.environment import device_name
     from l2d_core.config import RunConfig
     from l2d_core.data import Splits
-    from l2d_core.environment import device_name
     from l2d_core.experiment import run_experiment
     from l2d_core.models import make_model
-    from l2d_core.prediction import predict
+    from l2d_core.models.prediction import predict
     from l2d_core.reproductions.experiment import HALF
     from l2d_core.reproductions.request import WIDE_RESNET, Request
     from l2d_core.reproductions.trained import SURROGATES_COMPARED, network_configs
-    from l2d_core.run_data import DATASETS, load_splits
-    from l2d_core.run_table import markdown_table as run_table
+    from l2d_core.runs.cases import DATASETS, load_splits
+    from l2d_core.runs.table import markdown_table as run_table
     from l2d_core.surrogates import SURROGATES
-    from l2d_core.training import train
+    from l2d_core.training.loop import train
 except ImportError as problem:
     sys.exit(f"{problem}. Install the project first: pip install -r requirements.txt")
 
@@ -111,7 +111,7 @@ def _flat(model: torch.nn.Module) -> torch.Tensor:
 
 def agreement(run_folder: Path, splits: Splits, plan: Plan) -> float:
     """In which share of the test cases the trained network decides the same on the CPU as on the device."""
-    from l2d_core.runs import open_run
+    from l2d_core.runs.folder import open_run
 
     model = open_run(run_folder).load_model()
     inputs = splits.test.inputs[:1000]

@@ -18,13 +18,15 @@ import numpy as np
 import pandas as pd
 from report import Targets, machine, markdown_table, quantile
 
-from l2d_core import comparison, evaluation, lab
+from l2d_core.calibration.intervals import mean_and_interval
+from l2d_core.common.environment import has_fast_bfloat16
 from l2d_core.datasets import LAB_DATASETS, LabDataset
-from l2d_core.deferral import defer_by_argmax
-from l2d_core.environment import has_fast_bfloat16
-from l2d_core.experts import PRESETS, per_class
-from l2d_core.intervals import mean_and_interval
-from l2d_core.lab import LabFit
+from l2d_core.evaluation import accuracy as evaluation
+from l2d_core.evaluation import measures
+from l2d_core.evaluation.deferral import defer_by_argmax
+from l2d_core.experts.simulated import PRESETS, per_class
+from l2d_core.lab import heads
+from l2d_core.lab.heads import LabFit
 
 PRECISION = "bfloat16" if has_fast_bfloat16() else "float32"  # as on the page
 TARGET_DATASET = "ham10000"
@@ -105,7 +107,7 @@ def measure(name: str, repeats: int) -> Result:
     latest: list[LabFit] = []
 
     def fit() -> None:
-        made = lab.fit(
+        made = heads.fit(
             splits.train,
             splits.test,
             confusion,
@@ -119,21 +121,21 @@ def measure(name: str, repeats: int) -> Result:
     truth = confusion.diagonal()[splits.test.labels].numpy()
     tables = {title: timed(make, repeats) for title, make in table_makers(latest[0], truth).items()}
     tables["loading the data"] = timed(lambda: dataset.load(0, dataset.default_noise), repeats)
-    summary = comparison.summarise(latest[0].scores, true_probability=truth)
+    summary = measures.summarise(latest[0].scores, true_probability=truth)
     return Result(timing, tables, summary, system_advantage(latest[0]))
 
 
 def table_makers(fit: LabFit, truth: np.ndarray) -> dict[str, Callable[[], object]]:
     """What the page computes of a fit before it draws, each over all surrogates and estimators."""
-    scores, pairs = fit.scores, comparison.estimators_of(list(fit.scores))
+    scores, pairs = fit.scores, measures.estimators_of(list(fit.scores))
     return {
-        "summarise": lambda: comparison.summarise(scores, true_probability=truth),
-        "reliability, 3 estimators": lambda: [comparison.reliability(scores[s], e) for s, e in pairs],
-        "above one, 3 estimators": lambda: [comparison.above_one(scores[s], e) for s, e in pairs],
+        "summarise": lambda: measures.summarise(scores, true_probability=truth),
+        "reliability, 3 estimators": lambda: [measures.reliability(scores[s], e) for s, e in pairs],
+        "above one, 3 estimators": lambda: [measures.above_one(scores[s], e) for s, e in pairs],
         "risk, 3 estimators": lambda: [
-            comparison.risk_histogram(1 - comparison.pooled_pairs(scores[s], e)[0]) for s, e in pairs
+            measures.risk_histogram(1 - measures.pooled_pairs(scores[s], e)[0]) for s, e in pairs
         ],
-        "coverage curves, 2 systems": lambda: [comparison.coverage_curves(one) for one in scores.values()],
+        "coverage curves, 2 systems": lambda: [measures.coverage_curves(one) for one in scores.values()],
     }
 
 

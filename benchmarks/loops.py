@@ -1,6 +1,6 @@
 """Two loops that train the same network on the same cases, and how many images a second each takes.
 
-The engine is `l2d_core.training.train`, as a run uses it. The plain loop is what such code most often looks like:
+The engine is `l2d_core.training.loop.train`, as a run uses it. The plain loop is what such code most often looks like:
 float32, channels first, a DataLoader, an expert that is asked case by case in Python.
 """
 
@@ -13,11 +13,11 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from l2d_core.config import RunConfig
 from l2d_core.data import DeferralData, Splits
-from l2d_core.expert_settings import expert_confusion
-from l2d_core.experts import sample_answers
+from l2d_core.experts.settings import expert_confusion
+from l2d_core.experts.simulated import sample_answers
 from l2d_core.models import make_model
 from l2d_core.surrogates import SURROGATES
-from l2d_core.training import train
+from l2d_core.training.loop import train
 
 IMAGE_SHAPE = (3, 32, 32)
 CLASS_NAMES = tuple(f"class {k}" for k in range(10))

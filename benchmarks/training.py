@@ -18,15 +18,15 @@ import torch
 from loops import IMAGE_SHAPE, NUM_OUTPUTS, engine_speed, made_splits, plain_speed
 from report import Targets, machine, markdown_table
 
-from l2d_core.augment import draw_moves, move_images
 from l2d_core.config import RunConfig
 from l2d_core.data import Splits
 from l2d_core.datasets.cifar10 import CLASS_NAMES
 from l2d_core.models import make_model
-from l2d_core.optimizers import make_optimizer
-from l2d_core.prediction import autocast, predict, to_device
+from l2d_core.models.prediction import autocast, predict, to_device
 from l2d_core.surrogates import SURROGATES
-from l2d_core.training import train
+from l2d_core.training.augment import draw_moves, move_images
+from l2d_core.training.loop import train
+from l2d_core.training.optimizers import make_optimizer
 
 CPU = torch.device("cpu")
 WIDE = RunConfig(model="wide_resnet", augment="none", learning_rate=0.1)

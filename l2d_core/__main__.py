@@ -2,7 +2,7 @@
 
 import sys
 
-from l2d_core.cli import main
+from l2d_core.cli.commands import main
 
 if __name__ == "__main__":
     sys.exit(main())

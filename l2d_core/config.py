@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field, fields
 
 import numpy as np
 
-from l2d_core.checks import brief, require_known, require_range
-from l2d_core.json_fields import Option, parse_json, read_fields, read_text_file
+from l2d_core.common.checks import brief, require_known, require_range
+from l2d_core.common.json_fields import Option, parse_json, read_fields, read_text_file
 
 LEARNING_RATES = {"linear": 0.1, "mlp": 0.003}
 HEADS = tuple(LEARNING_RATES)

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from l2d_core.array_files import load_arrays, save_arrays
-from l2d_core.checks import brief, require_finite, require_known, require_range, require_shape
+from l2d_core.common.array_files import load_arrays, save_arrays
+from l2d_core.common.checks import brief, require_finite, require_known, require_range, require_shape
 from l2d_core.surrogates import SURROGATES
 
 SCORES_VERSION = 1

@@ -11,18 +11,18 @@ import numpy as np
 import torch
 from torch import nn
 
+from l2d_core.baselines.case_numbers import find_numbers, save_numbers
 from l2d_core.baselines.network_losses import LOSSES
-from l2d_core.case_numbers import find_numbers, save_numbers
-from l2d_core.checkpoints import load_checkpoint
-from l2d_core.checks import require_known
+from l2d_core.common.checks import require_known
+from l2d_core.common.environment import describe_environment, pick_device
 from l2d_core.config import RunConfig
 from l2d_core.data import DeferralData, Scores
-from l2d_core.environment import describe_environment, pick_device
-from l2d_core.epoch_report import EpochReport
+from l2d_core.evaluation.epoch_report import EpochReport
 from l2d_core.models import MODELS
-from l2d_core.prediction import predict
-from l2d_core.run_data import describe_split, load_splits
-from l2d_core.runs import (
+from l2d_core.models.prediction import predict
+from l2d_core.models.weights import Network, encode_weights, halve_precision, load_weights, to_eight_bits
+from l2d_core.runs.cases import describe_split, load_splits
+from l2d_core.runs.folder import (
     CHECKPOINT,
     SPLIT_NOTES,
     WEIGHTS,
@@ -35,9 +35,9 @@ from l2d_core.runs import (
     save_progress,
     save_results,
 )
-from l2d_core.training import TrainingDiverged, has_ended, train
-from l2d_core.training_job import OnStep
-from l2d_core.weights import Network, encode_weights, halve_precision, load_weights, to_eight_bits
+from l2d_core.training.checkpoints import load_checkpoint
+from l2d_core.training.loop import TrainingDiverged, has_ended, train
+from l2d_core.training.setup import OnStep
 
 
 class NothingTrained(RuntimeError):

@@ -7,10 +7,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from l2d_core.checks import require_known, require_range, require_shape
+from l2d_core.common.checks import require_known, require_range, require_shape
+from l2d_core.common.seeds import torch_generator
 from l2d_core.data import DeferralData, Splits
-from l2d_core.experts import check_confusion, sample_answers
-from l2d_core.seeds import torch_generator
+from l2d_core.experts.simulated import check_confusion, sample_answers
 
 PARTS = ("train", "validation", "test")
 

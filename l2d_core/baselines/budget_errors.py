@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from l2d_core import lab
 from l2d_core.baselines import METHODS
 from l2d_core.baselines.asked_cases import AskedCases, extra_points
 from l2d_core.baselines.classifier import class_loss, fit_temperature
@@ -16,9 +15,10 @@ from l2d_core.baselines.score import score_loss, score_margin, selective_margin
 from l2d_core.baselines.triage import best_triage, expert_loss, triage_loss, triage_margin, triage_network_loss
 from l2d_core.config import HeadConfig
 from l2d_core.data import Scores
-from l2d_core.deferral import defer_by_budget
-from l2d_core.evaluation import accuracies, margin_of_scores
-from l2d_core.lab_job import HeadLoss
+from l2d_core.evaluation.accuracy import accuracies, margin_of_scores
+from l2d_core.evaluation.deferral import defer_by_budget
+from l2d_core.lab import heads
+from l2d_core.lab.setup import HeadLoss
 
 RULES = ("forced", "capped")
 # As the authors' code for HateSpeech has it: the two curves of the paper's figure follow different rules.
@@ -70,9 +70,9 @@ def _at(method: str, budget: float) -> str:
     return f"{method} at {budget:g}"
 
 
-def _fit(cases: AskedCases, head: HeadConfig, losses: dict[str, HeadLoss], *, networks: bool = False) -> lab.LabFit:
+def _fit(cases: AskedCases, head: HeadConfig, losses: dict[str, HeadLoss], *, networks: bool = False) -> heads.LabFit:
     names = [*losses] if networks else ["softmax", "one_vs_all", *losses]
-    return lab.fit(
+    return heads.fit(
         cases.splits.train,
         cases.splits.test,
         None,
@@ -85,7 +85,7 @@ def _fit(cases: AskedCases, head: HeadConfig, losses: dict[str, HeadLoss], *, ne
     )
 
 
-def _fit_triage(cases: AskedCases, head: HeadConfig, fit: lab.LabFit, budgets: Sequence[float]) -> lab.LabFit:
+def _fit_triage(cases: AskedCases, head: HeadConfig, fit: heads.LabFit, budgets: Sequence[float]) -> heads.LabFit:
     """The triage networks, one a budget, fitted to the best triage of the training cases."""
     labels, losses = cases.splits.train.labels, expert_loss(cases.right_probability)
     made = {}
@@ -101,7 +101,7 @@ def _fit_triage(cases: AskedCases, head: HeadConfig, fit: lab.LabFit, budgets: S
 
 
 def _systems(
-    cases: AskedCases, fit: lab.LabFit, networks: lab.LabFit, budget: float
+    cases: AskedCases, fit: heads.LabFit, networks: heads.LabFit, budget: float
 ) -> Iterator[tuple[str, int, Scores, np.ndarray]]:
     """Method, place of the seed, scores on test cases, and margin, larger = defer sooner."""
     right = list(cases.expert_right("train").values())

@@ -7,9 +7,9 @@ from scipy import special
 from torch import Tensor
 from torch.nn import functional
 
-from l2d_core.arrays import as_floats
 from l2d_core.baselines.classifier import class_confidence, class_loss, classifier_gradient
-from l2d_core.lab_job import HeadBatch, HeadLoss
+from l2d_core.common.arrays import as_floats
+from l2d_core.lab.setup import HeadBatch, HeadLoss
 from l2d_core.surrogates.surrogate import check_batch, in_float32_or_better
 
 

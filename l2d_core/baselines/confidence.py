@@ -9,8 +9,8 @@ from torch import Tensor
 
 from l2d_core.baselines.classifier import case_shares, class_confidence, class_loss, classifier_gradient, sent_away
 from l2d_core.baselines.triage import LEAST_PROBABILITY
-from l2d_core.checks import require_known
-from l2d_core.lab_job import HeadBatch, HeadLoss
+from l2d_core.common.checks import require_known
+from l2d_core.lab.setup import HeadBatch, HeadLoss
 from l2d_core.surrogates.surrogate import check_batch, in_float32_or_better
 
 BATCH_RULES = {

@@ -20,7 +20,7 @@ from l2d_core.baselines.triage import (
     triage_network_loss,
     triage_validation_loss,
 )
-from l2d_core.lab_job import HeadBatch, HeadLoss
+from l2d_core.lab.setup import HeadBatch, HeadLoss
 from l2d_core.surrogates import SURROGATES, Surrogate
 from l2d_core.surrogates.softmax import class_probability
 

@@ -5,7 +5,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from l2d_core.baselines.classifier import class_confidence, class_loss, classifier_gradient
-from l2d_core.lab_job import HeadLoss
+from l2d_core.lab.setup import HeadLoss
 from l2d_core.surrogates.surrogate import check_batch, in_float32_or_better
 
 

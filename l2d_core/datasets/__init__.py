@@ -1,10 +1,10 @@
 """The data sets, one file each, and those that the live lab offers, in the order in which it shows them."""
 
 from l2d_core.datasets.digits import DIGITS
-from l2d_core.datasets.feature_banks import CIFAR10, HAM10000
 from l2d_core.datasets.gaussians import GAUSSIANS
+from l2d_core.datasets.image_features import CIFAR10, HAM10000
 from l2d_core.datasets.lab_dataset import LabDataset
-from l2d_core.datasets.voted_banks import GALAXY_ZOO, HATE_SPEECH
+from l2d_core.datasets.voted_features import GALAXY_ZOO, HATE_SPEECH
 
 LAB_DATASETS: dict[str, LabDataset] = {
     "ham10000": HAM10000,

@@ -10,9 +10,9 @@ import torch
 from jaxtyping import Float64, Int64, UInt8
 from PIL import Image
 
+from l2d_core.common.seeds import numpy_generator
 from l2d_core.data import DeferralData, Splits, split_by_group
 from l2d_core.datasets.array_pickle import load_array_pickle
-from l2d_core.seeds import numpy_generator
 
 NAME = "CIFAR-10"
 CLASS_NAMES = (

@@ -3,10 +3,10 @@
 import numpy as np
 import torch
 
+from l2d_core.common.seeds import numpy_generator
 from l2d_core.config import HeadConfig
 from l2d_core.data import DeferralData, Splits, split_by_group
 from l2d_core.datasets.lab_dataset import LabDataset
-from l2d_core.seeds import numpy_generator
 
 CLASS_NAMES = tuple(str(digit) for digit in range(10))
 FRACTIONS = (0.6, 0.2, 0.2)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from l2d_core.checks import require_known
+from l2d_core.common.checks import require_known
 from l2d_core.data import Splits
 from l2d_core.datasets import voted_images
 from l2d_core.datasets.vote_table import VoteColumns, VoteTable, read_vote_table

@@ -3,10 +3,10 @@
 import numpy as np
 import torch
 
+from l2d_core.common.seeds import numpy_generator
 from l2d_core.config import HeadConfig
 from l2d_core.data import DeferralData, Splits
 from l2d_core.datasets.lab_dataset import LabDataset
-from l2d_core.seeds import numpy_generator
 
 CLASS_NAMES = ("east", "north", "west", "south")
 MEANS = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import torch
 
-from l2d_core.checks import require_known
+from l2d_core.common.checks import require_known
+from l2d_core.common.seeds import numpy_generator
 from l2d_core.data import DeferralData, Splits, split_by_group
-from l2d_core.datasets.ham10000_table import Source, read_header, read_rows, read_text, source_name
+from l2d_core.datasets.delimited_text import Source, read_header, read_rows, read_text, source_name
 from l2d_core.datasets.tweets import same_text
 from l2d_core.datasets.voters import Voters
 from l2d_core.datasets.votes import majority
-from l2d_core.seeds import numpy_generator
 
 if TYPE_CHECKING:
     from l2d_core.datasets.word_vectors import WordVectors

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from jaxtyping import Float64, Int64
 
-from l2d_core.checks import require_known, require_range, require_shape
+from l2d_core.common.checks import require_known, require_range, require_shape
 from l2d_core.data import DeferralData, Splits
 from l2d_core.datasets.array_pickle import load_array_pickle
 from l2d_core.datasets.cifar10 import (

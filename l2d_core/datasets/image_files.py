@@ -11,7 +11,7 @@ from jaxtyping import Float
 from PIL import Image
 from torch import Tensor
 
-from l2d_core.images import MAX_FILE_BYTES, MAX_PIXELS, ImageProblem, open_image
+from l2d_core.images.opening import MAX_FILE_BYTES, MAX_PIXELS, ImageProblem, open_image
 from l2d_core.models.backbones import MEAN, STD
 
 MIN_SIZE, MAX_SIZE = 16, 1024  # pixels, high or wide

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from l2d_core.checks import require_known
-from l2d_core.datasets.ham10000_table import Source, normalise, read_header, read_rows, read_text, source_name
+from l2d_core.common.checks import require_known
+from l2d_core.datasets.delimited_text import Source, normalise, read_header, read_rows, read_text, source_name
 
 # What the columns hold -> what the classes of a case sum to, and how far a sum may be off by rounding.
 KINDS = {"counts": None, "shares": 1.0, "percent": 100.0}

@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 import torch
 
+from l2d_core.common.seeds import numpy_generator
 from l2d_core.data import DeferralData, Splits, split_by_group
 from l2d_core.datasets.image_files import read_images
 from l2d_core.datasets.vote_table import VoteColumns, VoteTable, find_images, read_vote_table
 from l2d_core.datasets.voters import Voters
 from l2d_core.datasets.votes import majority
-from l2d_core.seeds import numpy_generator
 
 FRACTIONS = (0.6, 0.2, 0.2)
 TITLE = "one of the people who voted"

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from jaxtyping import Float64, Int64
 
-from l2d_core.checks import require_known, require_shape
+from l2d_core.common.checks import require_known, require_shape
 from l2d_core.data import DeferralData, Splits, Texts
 from l2d_core.datasets.votes import draw_votes, right_probability, shares_of
 

@@ -6,7 +6,7 @@ So P(the expert is right | case) is known exactly: it is the share of the votes 
 import numpy as np
 from jaxtyping import Float, Float64, Int64
 
-from l2d_core.checks import require_range, require_shape
+from l2d_core.common.checks import require_range, require_shape
 
 SUM_TOLERANCE = 1e-6
 

@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import nn
 
-from l2d_core.call_options import check_options
-from l2d_core.checks import require_known
+from l2d_core.common.call_options import check_options
+from l2d_core.common.checks import require_known
+from l2d_core.common.seeds import torch_generator
 from l2d_core.models.backbones import lite0_classifier, resnet34, resnet50
 from l2d_core.models.small_resnet import small_resnet
 from l2d_core.models.text_cnn import text_cnn
 from l2d_core.models.wide_resnet import wide_resnet
-from l2d_core.seeds import torch_generator
 
 # Each is called with (num_outputs, shape of a case, (C, H, W) or (D, T), **options).
 MODELS: dict[str, Callable[..., nn.Module]] = {

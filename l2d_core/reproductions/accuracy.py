@@ -6,10 +6,10 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
+from l2d_core.calibration.intervals import mean_and_interval
 from l2d_core.data import Scores
-from l2d_core.deferral import defer_margin
-from l2d_core.evaluation import Share, curves_at, margin_of_scores
-from l2d_core.intervals import mean_and_interval
+from l2d_core.evaluation.accuracy import Share, curves_at, margin_of_scores
+from l2d_core.evaluation.deferral import defer_margin
 from l2d_core.reproductions.experiment import HALF, first_k
 from l2d_core.reproductions.findings import paired_gap, say_order, verdict
 from l2d_core.reproductions.measured import Value, Values, measure_estimators, pick, rows_of

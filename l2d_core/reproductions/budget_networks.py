@@ -8,18 +8,18 @@ import pandas as pd
 import torch
 
 from l2d_core.baselines.budget_errors import RULES, BudgetPoint, budget_point, method_margins
+from l2d_core.baselines.case_numbers import find_numbers, load_numbers
 from l2d_core.baselines.classifier import fit_temperature
 from l2d_core.baselines.network_losses import LOSSES
-from l2d_core.case_numbers import find_numbers, load_numbers
-from l2d_core.checks import require_known
+from l2d_core.common.checks import require_known
 from l2d_core.config import ExpertConfig, RunConfig
 from l2d_core.datasets import LAB_DATASETS, galaxy_zoo, ham10000, hate_speech
 from l2d_core.datasets.voters import ONE_VOTER
-from l2d_core.experts import DERMATOLOGIST_RECALL
+from l2d_core.experts.simulated import DERMATOLOGIST_RECALL
 from l2d_core.reproductions.request import Request
 from l2d_core.reproductions.trained import run_all, trainings_table
-from l2d_core.run_data import load_splits
-from l2d_core.runs import Run, is_done, open_run
+from l2d_core.runs.cases import load_splits
+from l2d_core.runs.folder import Run, is_done, open_run
 
 BUDGETS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 # Trained once; and once for each budget above 0. At 0 the latter are the classifier "score": no case is sent away.

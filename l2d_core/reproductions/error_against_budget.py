@@ -12,16 +12,16 @@ import pandas as pd
 from l2d_core.baselines import METHODS
 from l2d_core.baselines.asked_cases import AskedCases, ask_people, ask_simulated
 from l2d_core.baselines.budget_errors import AUTHORS_RULE, RULES, BudgetPoint, budget_errors
+from l2d_core.calibration.intervals import mean_and_interval
+from l2d_core.common.seeds import numpy_generator
 from l2d_core.datasets import LAB_DATASETS
-from l2d_core.evaluation import Share
-from l2d_core.experts import DERMATOLOGIST_RECALL, per_class
-from l2d_core.intervals import mean_and_interval
+from l2d_core.evaluation.accuracy import Share
+from l2d_core.experts.simulated import DERMATOLOGIST_RECALL, per_class
 from l2d_core.reproductions.budget_networks import network_points, networks_of
 from l2d_core.reproductions.findings import WORDS, paired_gap, say_order, verdict
 from l2d_core.reproductions.measured import Value, rows_of
 from l2d_core.reproductions.reproduction import Reproduction, as_table
 from l2d_core.reproductions.request import Request
-from l2d_core.seeds import numpy_generator
 
 BUDGETS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)
 SHOWN = (0.2, 0.4, 0.6)  # in the table; all of them are in the details

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from l2d_core.config import ExpertConfig
-from l2d_core.experts import PRESETS, per_class
+from l2d_core.experts.simulated import PRESETS, per_class
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ import time
 import numpy as np
 import pandas as pd
 
-from l2d_core import comparison
-from l2d_core.evaluation import Share
+from l2d_core.evaluation import measures
+from l2d_core.evaluation.accuracy import Share
 from l2d_core.reproductions.experiment import HALF
 from l2d_core.reproductions.findings import WORDS, say_level, say_order
 from l2d_core.reproductions.measured import BINS, ECE_NOTE, Value, Values, mean_of, measure_estimators, pick, rows_of
@@ -107,14 +107,14 @@ def _systems(request: Request) -> list[TrainedSystems]:
 
 
 def _estimators(system: TrainedSystems) -> list[tuple[str, str]]:
-    return comparison.estimators_of(list(system.test))
+    return measures.estimators_of(list(system.test))
 
 
 def _histogram(system: TrainedSystems) -> pd.DataFrame:
     edges = np.round(np.arange(0, HISTOGRAM_END + HISTOGRAM_BIN / 2, HISTOGRAM_BIN), 10)
     parts = []
     for surrogate, estimator in _estimators(system):
-        raw, _, _ = comparison.pooled_pairs(system.test[surrogate], estimator)
+        raw, _, _ = measures.pooled_pairs(system.test[surrogate], estimator)
         # Closed on the right, as all bins here, so that exactly 1 is not above 1.
         counts = np.bincount(np.searchsorted(edges[1:], raw), minlength=len(edges))
         part = pd.DataFrame({"low": edges, "high": [*edges[1:], None], "share": counts / len(raw)})
@@ -126,7 +126,7 @@ def _histogram(system: TrainedSystems) -> pd.DataFrame:
 def _reliability(systems: list[TrainedSystems]) -> pd.DataFrame:
     return pd.concat(
         [
-            comparison.reliability(one.test[surrogate], estimator, bins=BINS).assign(
+            measures.reliability(one.test[surrogate], estimator, bins=BINS).assign(
                 setting=one.title, estimator=estimator
             )
             for one in systems
@@ -139,7 +139,7 @@ def _reliability(systems: list[TrainedSystems]) -> pd.DataFrame:
 def _above_one(systems: list[TrainedSystems]) -> pd.DataFrame:
     return pd.concat(
         [
-            comparison.above_one(one.test[surrogate], estimator).assign(setting=one.title, estimator=estimator)
+            measures.above_one(one.test[surrogate], estimator).assign(setting=one.title, estimator=estimator)
             for one in systems
             for surrogate, estimator in _estimators(one)
         ],
@@ -151,11 +151,11 @@ def _risk_histograms(systems: list[TrainedSystems]) -> pd.DataFrame:
     """With those above 1 in no bin, as of `comparison.risk_histogram`."""
     parts = []
     for one in systems:
-        true = comparison.risk_histogram(1 - one.true_probability)
+        true = measures.risk_histogram(1 - one.true_probability)
         parts.append(true.assign(setting=one.title, estimator="true"))
         for surrogate, estimator in _estimators(one):
-            raw, _, _ = comparison.pooled_pairs(one.test[surrogate], estimator)
-            parts.append(comparison.risk_histogram(1 - raw).assign(setting=one.title, estimator=estimator))
+            raw, _, _ = measures.pooled_pairs(one.test[surrogate], estimator)
+            parts.append(measures.risk_histogram(1 - raw).assign(setting=one.title, estimator=estimator))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -164,7 +164,7 @@ def _near_zero(systems: list[TrainedSystems]) -> list[Value]:
     for one in systems:
         for surrogate, estimator in _estimators(one):
             for scores in one.test[surrogate]:
-                raw, _, _ = comparison.pooled_pairs([scores], estimator)
+                raw, _, _ = measures.pooled_pairs([scores], estimator)
                 share = Share.of(raw >= 1 - NEAR_ZERO)
                 values.append(Value(one.title, surrogate, estimator, "risk_near_zero", share))
     return values

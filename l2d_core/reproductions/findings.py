@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from l2d_core.intervals import mean_and_interval
+from l2d_core.calibration.intervals import mean_and_interval
 
 Values = Sequence[float | None]  # shares in 0..1, a seed each
 # What a sentence calls an estimator, a surrogate or a baseline.

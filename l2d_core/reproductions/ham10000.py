@@ -2,26 +2,27 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from l2d_core import comparison, lab
-from l2d_core.by_class import balanced_accuracy, class_table
+from l2d_core.calibration.intervals import mean_and_interval
+from l2d_core.common.paths import PRETRAINED
 from l2d_core.data import Scores
-from l2d_core.datasets.feature_banks import load_splits
-from l2d_core.deferral import defer_by_argmax
-from l2d_core.evaluation import expert_is_right, machine_is_right
-from l2d_core.expert_answers import StoredAnswers, open_answers
-from l2d_core.experts import DERMATOLOGIST_RECALL, per_class
-from l2d_core.intervals import mean_and_interval
+from l2d_core.datasets.image_features import load_splits
+from l2d_core.evaluation import measures
+from l2d_core.evaluation.accuracy import expert_is_right, machine_is_right
+from l2d_core.evaluation.by_class import balanced_accuracy, class_table
+from l2d_core.evaluation.deferral import defer_by_argmax
+from l2d_core.experts.simulated import DERMATOLOGIST_RECALL, per_class
+from l2d_core.experts.stored_answers import StoredAnswers, open_answers
+from l2d_core.lab import heads
 from l2d_core.reproductions.reproduction import Reproduction, as_table, row
 from l2d_core.reproductions.request import Request
-from l2d_core.runs import list_runs, open_run
+from l2d_core.runs.folder import list_runs, open_run
 
-NETWORKS = Path(__file__).resolve().parents[2] / "pretrained" / "ham10000"
+NETWORKS = PRETRAINED / "ham10000"
 MIXER = NETWORKS / "expert"
 # Verma and Nalisnick 2022: the distance between predicted and true error, and how often their expert is right.
 PAPER = {("sigmoid", "risk_distance"): 0.0802, ("odds", "risk_distance"): 0.2672}
@@ -53,8 +54,8 @@ def ham10000(request: Request) -> Reproduction:
     splits, stored = load_splits("ham10000", 0), open_answers(MIXER)
     recalls = per_class([DERMATOLOGIST_RECALL[name] for name in splits.train.class_names])
     systems: dict[str, Seeds] = {
-        "heads, MLP-Mixer": lab.fit(splits.train, splits.test, None, people=_said_by(stored), seeds=seeds).scores,
-        "heads, the paper's recalls": lab.fit(splits.train, splits.test, recalls, seeds=seeds).scores,
+        "heads, MLP-Mixer": heads.fit(splits.train, splits.test, None, people=_said_by(stored), seeds=seeds).scores,
+        "heads, the paper's recalls": heads.fit(splits.train, splits.test, recalls, seeds=seeds).scores,
     }
     if networks := _networks():
         systems["fine-tuned networks, the paper's recalls"] = networks
@@ -72,7 +73,7 @@ def ham10000(request: Request) -> Reproduction:
     )
 
 
-def _said_by(stored: StoredAnswers) -> lab.People:
+def _said_by(stored: StoredAnswers) -> heads.People:
     row_of = {str(name): place for place, name in enumerate(stored.ids)}
     return lambda ids, _seed: stored.answers[[row_of[str(name)] for name in ids]].astype(np.int64)
 
@@ -92,7 +93,7 @@ def _true_probability(scores: Scores) -> np.ndarray:
 
 def _rows(setting: str, scores: Seeds) -> list[dict[str, Any]]:
     truth = _true_probability(next(iter(scores.values()))[0])
-    measured = comparison.summarise(scores, true_probability=truth).to_dict("records")
+    measured = measures.summarise(scores, true_probability=truth).to_dict("records")
     rows = [row(setting, one, PAPER.get((one["estimator"], one["measure"]))) for one in measured]
     for name, own in scores.items():
         for measure, who in _RIGHT.items():
@@ -137,11 +138,11 @@ def _classes(setting: str, scores: Seeds) -> pd.DataFrame:
 
 def _histograms(setting: str, scores: Seeds) -> pd.DataFrame:
     """Shares of the cases by predicted risk and by true risk, in bins; risks below 0 are in no bin."""
-    true = comparison.risk_histogram(1 - _true_probability(next(iter(scores.values()))[0]))
+    true = measures.risk_histogram(1 - _true_probability(next(iter(scores.values()))[0]))
     parts = [true.assign(setting=setting, estimator="true")]
-    for surrogate, estimator in comparison.estimators_of(list(scores)):
-        raw, _, _ = comparison.pooled_pairs(scores[surrogate], estimator)
-        parts.append(comparison.risk_histogram(1 - raw).assign(setting=setting, estimator=estimator))
+    for surrogate, estimator in measures.estimators_of(list(scores)):
+        raw, _, _ = measures.pooled_pairs(scores[surrogate], estimator)
+        parts.append(measures.risk_histogram(1 - raw).assign(setting=setting, estimator=estimator))
     return pd.concat(parts, ignore_index=True)
 
 

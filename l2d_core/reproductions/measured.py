@@ -5,10 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from l2d_core import calibration, comparison, evaluation
+from l2d_core.calibration import binned
+from l2d_core.calibration.intervals import mean_and_interval
 from l2d_core.data import Scores
-from l2d_core.evaluation import Share
-from l2d_core.intervals import mean_and_interval
+from l2d_core.evaluation import accuracy
+from l2d_core.evaluation import measures as comparison
+from l2d_core.evaluation.accuracy import Share
 from l2d_core.reproductions.reproduction import row
 from l2d_core.reproductions.trained import TrainedSystems
 
@@ -50,8 +52,8 @@ def measure_estimators(systems: Sequence[TrainedSystems], measures: Sequence[str
 
 def classifier_error(scores: Scores) -> Share:
     """The ECE of the machine's own confidence, over all test cases."""
-    confidence, right = evaluation.classifier_pairs(scores)
-    return Share(calibration.calibration_error(confidence, right, bins=BINS), len(right))
+    confidence, right = accuracy.classifier_pairs(scores)
+    return Share(binned.calibration_error(confidence, right, bins=BINS), len(right))
 
 
 def rows_of(values: Values, paper: Mapping[Key, float] | None = None) -> list[dict[str, Any]]:

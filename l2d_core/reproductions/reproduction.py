@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from l2d_core.comparison import MEASURES
-from l2d_core.intervals import student_t
+from l2d_core.calibration.intervals import student_t
+from l2d_core.evaluation.measures import MEASURES
 
 COLUMNS = (
     "setting",

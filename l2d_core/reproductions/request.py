@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from l2d_core.checks import require_known
+from l2d_core.common.checks import require_known
 from l2d_core.config import RunConfig
 from l2d_core.datasets import LAB_DATASETS, LabDataset
 

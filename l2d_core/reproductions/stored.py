@@ -15,9 +15,9 @@ from typing import Any
 
 import pandas as pd
 
-from l2d_core.json_fields import read_fields
+from l2d_core.common.files import write_whole
+from l2d_core.common.json_fields import read_fields
 from l2d_core.reproductions.reproduction import COLUMNS, Reproduction, as_table
-from l2d_core.runs import write_whole
 
 STORED_VERSION = 1
 MANIFEST, TABLE = "manifest.json", "table"

@@ -8,20 +8,21 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from l2d_core import lab
+from l2d_core.common.paths import PRETRAINED
+from l2d_core.common.seeds import torch_generator
 from l2d_core.config import RunConfig
 from l2d_core.data import DeferralData, Scores
 from l2d_core.datasets import LAB_DATASETS
 from l2d_core.datasets.cifar10 import CLASS_NAMES
-from l2d_core.expert_settings import expert_confusion
-from l2d_core.experts import sample_answers
+from l2d_core.experts.settings import expert_confusion
+from l2d_core.experts.simulated import sample_answers
+from l2d_core.lab import heads
 from l2d_core.reproductions.experiment import Experiment
 from l2d_core.reproductions.request import Request
-from l2d_core.runs import Run, list_runs, open_run
-from l2d_core.seeds import torch_generator
+from l2d_core.runs.folder import Run, list_runs, open_run
 
 SURROGATES_COMPARED = ("softmax", "one_vs_all")
-SHIPPED_RUNS = Path(__file__).resolve().parents[2] / "pretrained" / "runs"
+SHIPPED_RUNS = PRETRAINED / "runs"
 
 BySurrogate = Mapping[str, Sequence[Scores]]
 
@@ -75,7 +76,7 @@ def _heads(experiment: Experiment, dataset: str, seeds: tuple[int, ...]) -> Trai
     data = LAB_DATASETS[dataset]
     splits = data.load(0, data.default_noise)
     confusion = experiment.confusion(data.class_names)
-    made = lab.fit(
+    made = heads.fit(
         splits.train,
         splits.test,
         confusion,
@@ -150,7 +151,7 @@ def _networks(request: Request, experiments: Sequence[Experiment]) -> list[Train
 
 def run_all(configs: Mapping[str, RunConfig], folder: Path, request: Request) -> None:
     """Train each config in folder/name, as of `cluster.run_many`. ValueError names the first that is not done."""
-    from l2d_core.cluster import run_many
+    from l2d_core.sweeps.cluster import run_many
 
     table = run_many(configs, data_root=request.data_root, out=folder, **request.where)
     undone = table.loc[table["state"] != "done", "run"].tolist()

@@ -7,7 +7,7 @@ from jaxtyping import Float, Float64
 from torch import Tensor
 from torch.nn import functional
 
-from l2d_core.checks import require_known
+from l2d_core.common.checks import require_known
 from l2d_core.surrogates.surrogate import Surrogate, check_batch, check_logits, in_float32_or_better
 
 

@@ -2,19 +2,15 @@
 
 import io
 import re
-import sys
 from dataclasses import replace
 from html import unescape
 
 import numpy as np
 import pandas as pd
-from lab_page import ROOT, assert_drawable, charts, open_home, tables_of, texts
-
-sys.path.insert(0, str(ROOT / "tests" / "core"))
-
+from lab_page import assert_drawable, charts, open_home, tables_of, texts
 from made_runs import CONFIG, some_scores, write_run
 
-COMPARE = "app_pages/compare.py"
+COMPARE = "compare/page.py"
 FIRST_TWO = ["shipped/cifar10-softmax", "shipped/cifar10-one_vs_all"]
 PLENTY = 400  # cases: with fewer, softmax odds and bins are too odd to be told apart
 
@@ -74,13 +70,14 @@ def parquet_of(table):
 
 def use_roots(monkeypatch, shipped=(), here=()):
     """Have the page find runs in these folders only."""
-    import cached
-    import compare_runs
+    from app.compare import board
+    from app.jobs import runs
+    from app.jobs.run_index import run_index
 
-    monkeypatch.setattr(compare_runs, "ROOTS", {"shipped": tuple(shipped), "here": tuple(here)})
-    cached.run_index.clear()
-    cached._compare_system.clear()
-    cached.comparison.clear()
+    monkeypatch.setattr(runs, "ROOTS", {"shipped": tuple(shipped), "here": tuple(here)})
+    run_index.clear()
+    board._compare_system.clear()
+    board.comparison.clear()
 
 
 def make_roots(monkeypatch, tmp_path):

@@ -1,6 +1,5 @@
-"""On the path: the app, as `streamlit run` has it, and the library's tests; what a test can watch or hold open."""
+"""What a test of the pages can watch or hold open."""
 
-import sys
 from functools import cache
 from types import SimpleNamespace
 
@@ -10,10 +9,6 @@ from streamlit.components.v2 import manifest_scanner
 
 pytest.register_assert_rewrite("lab_page")
 
-from lab_page import APP, ROOT  # noqa: E402
-
-sys.path[:0] = [str(APP), str(ROOT / "tests" / "core")]
-
 
 class OwnProcess:
     """Runs experiments where the test can watch them; `test_lab_workers.py` has the processes."""
@@ -22,17 +17,17 @@ class OwnProcess:
         pass
 
     def run(self, *arguments, on_progress):
-        import lab_experiment
+        from app.fits import experiment
 
-        return lab_experiment.run(*arguments, on_progress=on_progress)
+        return experiment.run(*arguments, on_progress=on_progress)
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _experiments_in_this_process():
-    import cached
+    from app.fits import shared
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cached, "workers", OwnProcess)
+        patch.setattr(shared, "workers", OwnProcess)
         yield
 
 
@@ -48,23 +43,23 @@ def _packages_are_looked_through_once():
 @pytest.fixture(autouse=True)
 def _first_page():
     """Each test meets a server that has no fits yet."""
-    import cached
+    from app.fits import shared
 
-    cached.fit_board.clear()
+    shared.fit_board.clear()
 
 
 @pytest.fixture
 def fits(monkeypatch):
     """The calls of `lab.fit`, in order: train, test, confusion, and each keyword."""
-    from l2d_core import lab
+    from l2d_core.lab import heads
 
-    calls, fit = [], lab.fit
+    calls, fit = [], heads.fit
 
     def watched(train, test, confusion, **options):
         calls.append(SimpleNamespace(train=train, test=test, confusion=confusion, **options))
         return fit(train, test, confusion, **options)
 
-    monkeypatch.setattr(lab, "fit", watched)
+    monkeypatch.setattr(heads, "fit", watched)
     return calls
 
 

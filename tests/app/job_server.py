@@ -4,12 +4,10 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "app"))
-
 if __name__ == "__main__":
     from small_jobs import LONG
 
-    from jobs import JobBoard
+    from app.jobs.board import JobBoard
 
     board = JobBoard(Path(sys.argv[1]), data_root=Path("nowhere"), device="cpu", workers=1)
     print(board.start("killed", LONG), flush=True)

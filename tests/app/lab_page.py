@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 ROOT = Path(__file__).resolve().parents[2]
 APP = ROOT / "app"
-LAB = "app_pages/live_lab.py"
+LAB = "lab/page.py"
 TITLES = {
     "odds": "Softmax odds",
     "proxy": "Softmax proxy",

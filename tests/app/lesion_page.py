@@ -2,7 +2,6 @@
 
 import io
 import re
-import sys
 import zipfile
 from concurrent.futures import Future
 from html import unescape
@@ -10,13 +9,10 @@ from html import unescape
 import numpy as np
 import streamlit as st
 from lab_page import APP, ROOT, open_home
-
-sys.path.insert(0, str(ROOT / "tests" / "core"))
-
 from made_images import encode, picture
 from made_lesion_system import made_system, with_far_training_images
 
-LESIONS = "app_pages/skin_lesions.py"
+LESIONS = "lesions/page.py"
 PNG = "image/png"
 
 __all__ = ["APP", "LESIONS", "PNG", "ROOT", "encode", "made_system", "picture", "with_far_training_images"]
@@ -39,7 +35,7 @@ def zipped(members):
 
 def use_system(monkeypatch, system):
     """Have the page find this system."""
-    import cached
+    from app.lesions import networks
 
     future = Future()
     future.set_result(system)
@@ -48,9 +44,9 @@ def use_system(monkeypatch, system):
         return future
 
     found.clear = lambda: None
-    monkeypatch.setattr(cached, "lesion_system", found)
-    monkeypatch.setattr(cached, "lesions_missing", list)
-    cached.lesion_judge.clear()
+    monkeypatch.setattr(networks, "load_in_background", found)
+    monkeypatch.setattr(networks, "missing_commands", list)
+    networks.judge_of.clear()
 
 
 def use_watched_system(monkeypatch):

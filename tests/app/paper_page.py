@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 from lab_page import assert_drawable, charts, open_home, tables_of, texts
 
-import paper_results
+from app.paper import results
 from l2d_core.reproductions.reproduction import Reproduction, as_table
 from l2d_core.reproductions.stored import write_reproduction
 
-PAPER = "app_pages/paper.py"
+PAPER = "paper/page.py"
 SETTING = "some expert, small heads"
 SEEDS = 3
 BOTH = (("softmax", "odds"), ("softmax", "proxy"), ("one_vs_all", "sigmoid"))
@@ -163,7 +163,7 @@ def _ham10000():
 
 
 def _budgets():
-    methods = list(paper_results.METHODS)
+    methods = list(results.METHODS)
     names = {"dataset": ["ham10000", "galaxy_zoo"], "method": methods, "rule": ["forced", "capped"]}
     curves = _curve({**names, "budget": [0.0, 0.4, 1.0]}, "error").assign(deferred=0.1)
     return [number("HAM10000, budget 20%, forced", "triage", "", "error", 0.2)], {"curves": curves}

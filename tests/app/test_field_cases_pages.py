@@ -30,9 +30,9 @@ from lesion_page import (
 from PIL import Image
 from train_page import FIRST, FakeBoard, labels, open_train, said
 
-import cached
-from l2d_core.image_archives import MAX_ARCHIVE_BYTES
-from l2d_core.images import MAX_FILE_BYTES
+from app.jobs import board as jobs_board
+from l2d_core.images.archives import MAX_ARCHIVE_BYTES
+from l2d_core.images.opening import MAX_FILE_BYTES
 
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
 ALL_PAGES = ["home", "learn", "live_lab", "skin_lesions", "train", "compare", "paper", "about"]
@@ -102,7 +102,7 @@ def test_the_limit_that_is_shown_is_the_servers_and_the_programs(given):
 
 @tried("B12", table="Optional: a table of age, sex and site")
 def test_the_limit_of_a_table_is_that_of_its_reader(given):
-    from l2d_core.datasets.ham10000_table import MAX_BYTES
+    from l2d_core.datasets.delimited_text import MAX_BYTES
 
     (field,) = (one for one in open_lesions().file_uploader if one.label == given)
     assert field.proto.max_upload_size_mb * 2**20 == MAX_BYTES
@@ -241,10 +241,10 @@ def test_the_card_says_at_which_size_the_model_sees_a_picture_and_that_nothing_i
 
 @tried("B19", forty=40)
 def test_of_uploads_only_small_views_and_numbers_are_kept_until_clear(given, monkeypatch):
-    import lesion_memory
+    from app.kit import memory
 
     forgotten = []
-    monkeypatch.setattr(lesion_memory, "forget_uploads", lambda ids: forgotten.extend(ids))
+    monkeypatch.setattr(memory, "forget_uploads", lambda ids: forgotten.extend(ids))
     noise = np.random.default_rng(0)
     files = [(f"{n}.png", encode(noise.integers(0, 256, (225, 300, 3)).astype(np.uint8))) for n in range(given)]
     app = upload(open_lesions(), *files)
@@ -270,7 +270,7 @@ def test_no_page_frightens_with_a_traceback_of_the_watcher(given, caplog):
 @pytest.fixture
 def board(monkeypatch):
     made = FakeBoard()
-    monkeypatch.setattr(cached, "job_board", lambda: made)
+    monkeypatch.setattr(jobs_board, "job_board", lambda: made)
     return made
 
 
@@ -355,7 +355,7 @@ def test_the_table_beside_the_images_of_a_folder_is_found_by_its_content(given, 
 
 @tried("B18", root_is_the_folder=".", link_out="in")
 def test_no_table_outside_of_the_root_is_read(given, tmp_path):
-    from lesion_folders import find_patients
+    from app.lesions.folders import find_patients
 
     root = tmp_path / "root"
     (root / "in").mkdir(parents=True)

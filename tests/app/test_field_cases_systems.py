@@ -27,15 +27,17 @@ from made_lesions import IGNORE_SIZE, write_lesions
 from small_jobs import SHORT
 from train_page import FakeBoard, open_train
 
-import cached
-from compare_board import Comparison, View
-from components import compare_numbers, compare_report, paper_parts
-from components.compare_scene import Scene
-from job_files import Record, read_job, write_record
+from app.compare import numbers as compare_numbers
+from app.compare import report as compare_report
+from app.compare.board import Comparison, View
+from app.compare.scene import Scene
+from app.jobs import board as jobs_board
+from app.jobs.folder import Record, read_job, write_record
+from app.paper import parts as paper_parts
+from l2d_core.comparison.systems import System
 from l2d_core.experiment import run_experiment
 from l2d_core.reproductions.ham10000 import _left_out
-from l2d_core.run_log import keep_log, read_log
-from l2d_core.systems import System
+from l2d_core.runs.log import keep_log, read_log
 
 
 @pytest.fixture
@@ -188,7 +190,7 @@ def test_a_run_keeps_and_tells_how_its_lesions_are_split(given, tmp_path, monkey
     assert view.split in read_log(folder)
 
     board = FakeBoard()
-    monkeypatch.setattr(cached, "job_board", lambda: board)
+    monkeypatch.setattr(jobs_board, "job_board", lambda: board)
     app = open_train(board.have(state="done", epochs=1, split=view.split, split_warning=view.split_warning))
     assert not app.exception
     assert any("Split: training 42 images" in unescape(text) for text in texts(app))

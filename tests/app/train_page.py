@@ -7,10 +7,10 @@ import pandas as pd
 from lab_page import assert_drawable, charts, open_home, tables_of, texts
 from small_jobs import SHORT
 
-from jobs import JobView, Link, NoSuchJob, NotYours
-from l2d_core.epoch_report import EpochReport
+from app.jobs.board import JobView, Link, NoSuchJob, NotYours
+from l2d_core.evaluation.epoch_report import EpochReport
 
-TRAIN = "app_pages/train.py"
+TRAIN = "train/page.py"
 TOKEN = "t" * 32
 FIRST, SECOND = "0" * 15 + "1", "0" * 15 + "2"
 

@@ -9,8 +9,8 @@ import pytest
 from lab_window import wait_for_run
 from playwright.sync_api import expect
 
-from l2d_core.calibration import calibration_error
-from l2d_core.logged_outputs import read_logged
+from l2d_core.calibration.binned import calibration_error
+from l2d_core.comparison.author_logs import read_logged
 from l2d_core.surrogates import SURROGATES
 
 THIRD = "cifar10-asymmetric_softmax"

@@ -2,18 +2,13 @@
 
 import io
 import re
-import sys
 import time
 import urllib.request
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "core"))
-
 from made_images import encode, picture
 
 DONE = """count => document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning' &&

@@ -8,9 +8,22 @@ import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from l2d_core.config import ExpertConfig, RunConfig
+
 ROOT = Path(__file__).parents[2]
 # PYTHONPATH: the library as it is here, whether or not it is installed.
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+# A training of a few seconds.
+DIGITS = RunConfig(
+    dataset="digits",
+    model="wide_resnet",
+    model_options={"depth": 10, "width": 1},
+    expert=ExpertConfig(accuracy=(0.7,)),
+    epochs=2,
+    learning_rate=0.02,
+    precision="float32",
+    augment="none",
+)
 LOCAL = ["--host", "127.0.0.1", "--no-dashboard"]
 
 

@@ -23,16 +23,16 @@ import hostile_runs
 import hostile_tables
 from made_runs import write_run
 
-from l2d_core.checkpoints import load_checkpoint
-from l2d_core.cli import main
+from l2d_core.cli.commands import main
+from l2d_core.comparison.author_logs import read_logged
+from l2d_core.comparison.mapped_tables import Columns, read_predictions, to_scores
 from l2d_core.datasets.ham10000 import read_metadata
-from l2d_core.image_archives import open_archive, open_images
-from l2d_core.images import ImageProblem, open_image
-from l2d_core.learned_expert import WEIGHTS, load_expert
-from l2d_core.logged_outputs import read_logged
-from l2d_core.predictions import Columns, read_predictions, to_scores
-from l2d_core.runs import open_run, verify_run
-from l2d_core.sweep import read_sweep
+from l2d_core.images.archives import open_archive, open_images
+from l2d_core.images.opening import ImageProblem, open_image
+from l2d_core.lesions.expert_network import WEIGHTS, load_expert
+from l2d_core.runs.folder import open_run, verify_run
+from l2d_core.sweeps.plan import read_sweep
+from l2d_core.training.checkpoints import load_checkpoint
 
 COLUMNS = Columns(**hostile_tables.COLUMNS)
 IMPORT = ["--label", "label", "--answers", "said", "--scores", "a", "b", "--defer", "ask", "--id", "id"]

@@ -13,7 +13,7 @@ from made_runs import CONFIG, NETWORK, some_scores
 from safetensors.torch import save
 
 from l2d_core.data import Scores
-from l2d_core.epoch_report import EpochReport
+from l2d_core.evaluation.epoch_report import EpochReport
 
 WIDE = {"model": "wide_resnet", "options": {"width": 60}}  # 2 GB of weights
 DEEP = {"model": "wide_resnet", "options": {"depth": 6 * 10**7 + 4}}

@@ -15,13 +15,11 @@ import pandas as pd
 import torch
 from safetensors.torch import load_file
 
-from l2d_core import run_data
-from l2d_core.checkpoints import load_checkpoint
 from l2d_core.data import Scores
 from l2d_core.experiment import run_experiment
-from l2d_core.folder_lock import hold
-from l2d_core.run_index import index_runs
-from l2d_core.runs import (
+from l2d_core.models.weights import load_weights
+from l2d_core.runs import cases
+from l2d_core.runs.folder import (
     CHECKPOINT,
     CONFIG,
     ENVIRONMENT,
@@ -35,7 +33,9 @@ from l2d_core.runs import (
     read_history,
     verify_run,
 )
-from l2d_core.weights import load_weights
+from l2d_core.runs.index import index_runs
+from l2d_core.runs.lock import hold
+from l2d_core.training.checkpoints import load_checkpoint
 
 KILLS = int(os.environ.get("L2D_KILLS", "50"))
 MADE = replace(made_runs.CONFIG, epochs=20, patience=None, optimizer="adamw", augment="crop_flip")
@@ -86,7 +86,7 @@ def assert_as_calm(folder, calm):
 def train(folder):
     """The run MADE, in its folder, as a worker trains it."""
     torch.set_num_threads(1)
-    run_data.DATASETS["made"] = made_runs.load_made
+    cases.DATASETS["made"] = made_runs.load_made
     with hold(folder):
         run_experiment(MADE, data_root="nowhere", device="cpu", folder=folder)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from l2d_core.images import ImageProblem, open_image
+from l2d_core.images.opening import ImageProblem, open_image
 
 
 def picture(height=48, width=64):

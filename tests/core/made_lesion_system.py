@@ -8,12 +8,12 @@ from torch import nn
 
 from l2d_core.data import Scores
 from l2d_core.datasets.ham10000 import CLASS_NAMES
-from l2d_core.datasets.ham10000_features import AgeScale, feature_names
-from l2d_core.expert_answers import StoredAnswers
-from l2d_core.learned_expert import LearnedExpert
-from l2d_core.lesion_bank import LesionBank, nearest_distance
-from l2d_core.lesion_networks import LesionNetwork
-from l2d_core.lesions import LesionSystem
+from l2d_core.datasets.ham10000.features import AgeScale, feature_names
+from l2d_core.experts.stored_answers import StoredAnswers
+from l2d_core.lesions.bank import LesionBank, nearest_distance
+from l2d_core.lesions.expert_network import LearnedExpert
+from l2d_core.lesions.networks import LesionNetwork
+from l2d_core.lesions.system import LesionSystem
 from l2d_core.models.mixer_expert import MixerExpert
 
 IMAGE_SIZE, EXPERT_SIZE = (30, 40), (16, 32)

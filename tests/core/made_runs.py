@@ -4,12 +4,12 @@ import numpy as np
 import torch
 from tiny_training import NAMES, tiny_data
 
-from l2d_core import run_data
 from l2d_core.config import ExpertConfig, RunConfig
 from l2d_core.data import Scores, Splits
-from l2d_core.epoch_report import EpochReport
-from l2d_core.runs import begin_run, save_progress, save_results
-from l2d_core.weights import Network, encode_weights
+from l2d_core.evaluation.epoch_report import EpochReport
+from l2d_core.models.weights import Network, encode_weights
+from l2d_core.runs import cases
+from l2d_core.runs.folder import begin_run, save_progress, save_results
 
 CONFIG = RunConfig(
     dataset="made",
@@ -30,7 +30,7 @@ def load_made(_data_root, seed, num_train=40):
 
 def add_made(monkeypatch):
     """Have the data set "made" among the known ones."""
-    monkeypatch.setitem(run_data.DATASETS, "made", load_made)
+    monkeypatch.setitem(cases.DATASETS, "made", load_made)
 
 
 def report(epoch, loss=1.0):

@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from l2d_core import lab
+from l2d_core.common.seeds import torch_generator
 from l2d_core.config import HeadConfig
 from l2d_core.data import DeferralData
-from l2d_core.experts import per_class, sample_answers
-from l2d_core.seeds import torch_generator
+from l2d_core.experts.simulated import per_class, sample_answers
+from l2d_core.lab import heads
 from l2d_core.surrogates import SURROGATES
 
 ALL = tuple(SURROGATES)
@@ -41,7 +41,7 @@ TRAIN, TEST = clouds(), clouds(20, seed=1)
 
 
 def fit(train=TRAIN, test=TEST, expert=EXPERT, **settings):
-    return lab.fit(train, test, expert, **{"seeds": (0, 1), "config": LINEAR, **settings})
+    return heads.fit(train, test, expert, **{"seeds": (0, 1), "config": LINEAR, **settings})
 
 
 def logits_of(result, surrogate="softmax"):
@@ -51,13 +51,13 @@ def logits_of(result, surrogate="softmax"):
 @contextmanager
 def workers(count):
     """A pool of so many threads for the lab, as on a machine with so many cores."""
-    lab._workers.cache_clear()
-    with patch.object(lab, "_num_workers", lambda: count):
+    heads._workers.cache_clear()
+    with patch.object(heads, "_num_workers", lambda: count):
         try:
             yield
         finally:
-            lab._workers().shutdown()
-            lab._workers.cache_clear()
+            heads._workers().shutdown()
+            heads._workers.cache_clear()
 
 
 def new_head(config, num_inputs, num_outputs, seed):

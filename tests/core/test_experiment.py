@@ -8,16 +8,17 @@ import torch
 from made_cifar10 import shrink, write_folder, write_people
 from made_runs import CONFIG, add_made, load_made
 
-from l2d_core import experiment, weights
+from l2d_core import experiment
+from l2d_core.common.seeds import torch_generator
 from l2d_core.config import ExpertConfig
 from l2d_core.experiment import NothingTrained, copy_in_eight_bits, run_experiment
-from l2d_core.expert_settings import expert_confusion
-from l2d_core.experts import sample_answers
-from l2d_core.prediction import predict
-from l2d_core.run_data import load_splits
-from l2d_core.runs import open_run, read_environment, verify_run
-from l2d_core.seeds import torch_generator
-from l2d_core.training import TrainingDiverged
+from l2d_core.experts.settings import expert_confusion
+from l2d_core.experts.simulated import sample_answers
+from l2d_core.models import weights
+from l2d_core.models.prediction import predict
+from l2d_core.runs.cases import load_splits
+from l2d_core.runs.folder import open_run, read_environment, verify_run
+from l2d_core.training.loop import TrainingDiverged
 
 
 @pytest.fixture(autouse=True)

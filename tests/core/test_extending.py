@@ -10,7 +10,7 @@ import torch
 
 from l2d_core import LAB_DATASETS, fit, per_class, summarise
 from l2d_core.config import HeadConfig, RunConfig
-from l2d_core.experts import PRESETS
+from l2d_core.experts.simulated import PRESETS
 from l2d_core.surrogates import SURROGATES
 
 DOCS = Path(__file__).parents[2] / "docs"

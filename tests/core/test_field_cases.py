@@ -15,20 +15,16 @@ from made_lesions import IGNORE_SIZE, write_lesions
 from made_runs import NETWORK
 from tiny_training import CONFIG, run, tiny_splits
 
-from l2d_core.by_class import balanced_accuracy
-from l2d_core.datasets import ham10000, ham10000_files
-from l2d_core.datasets.ham10000_features import (
-    REFERENCE_WARNING,
-    feature_names,
-    fit_age_scale,
-    metadata_features,
-)
-from l2d_core.datasets.ham10000_split import describe_split, shared_lesions, split_rows
-from l2d_core.images import open_image, to_model_size
-from l2d_core.prediction import predict
-from l2d_core.predictions import Columns, read_predictions, to_scores
-from l2d_core.systems import System, align
-from l2d_core.weights import encode_weights, load_weights
+from l2d_core.comparison.mapped_tables import Columns, read_predictions, to_scores
+from l2d_core.comparison.systems import System, align
+from l2d_core.datasets import ham10000
+from l2d_core.datasets.ham10000 import files
+from l2d_core.datasets.ham10000.features import REFERENCE_WARNING, feature_names, fit_age_scale, metadata_features
+from l2d_core.datasets.ham10000.split import describe_split, shared_lesions, split_rows
+from l2d_core.evaluation.by_class import balanced_accuracy
+from l2d_core.images.opening import open_image, to_model_size
+from l2d_core.models.prediction import predict
+from l2d_core.models.weights import encode_weights, load_weights
 
 pytestmark = pytest.mark.filterwarnings(f"{IGNORE_SIZE}", "ignore:image-level split")
 HEAD = "lesion_id,image_id,dx,dx_type,age,sex,localization"
@@ -223,7 +219,7 @@ def test_a_zip_that_is_not_whole_is_said_before_it_is_unpacked(given, tmp_path, 
         archive.writestr("ISIC_0000000.jpg", encode(PICTURE, "JPEG") + bytes(2000))
     whole = stream.getvalue()
     published = (len(whole), hashlib.md5(whole).hexdigest())
-    monkeypatch.setitem(ham10000_files.PUBLISHED_ZIPS, PART_1.lower(), published)
+    monkeypatch.setitem(files.PUBLISHED_ZIPS, PART_1.lower(), published)
     changed = whole[:given] if given < 0 else whole[:100] + bytes([whole[100] ^ 1]) + whole[101:] + bytes(given)
     name = "mirror.zip" if "other_name" in request.node.callspec.id.replace(" ", "_") else PART_1
     wanted = "incomplete download" if given < 0 else "is not the published file"

@@ -11,16 +11,16 @@ from field_cases import tried
 from scipy import special
 from small_scores import random_scores, scores_from_lists
 
-from l2d_core.by_class import averages, class_table
-from l2d_core.calibration import calibration_error, reliability_table
-from l2d_core.cli import main
-from l2d_core.deferral import defer_by_argmax
-from l2d_core.evaluation import accuracies, classifier_pairs, expert_pairs
-from l2d_core.logged_outputs import read_logged
-from l2d_core.predictions import Columns, read_predictions, to_scores
-from l2d_core.recalibration import TEMPERATURES, fit_recalibration
+from l2d_core.calibration.binned import calibration_error, reliability_table
+from l2d_core.cli.commands import main
+from l2d_core.comparison.author_logs import read_logged
+from l2d_core.comparison.mapped_tables import Columns, read_predictions, to_scores
+from l2d_core.comparison.systems import System, align, confidence_note
+from l2d_core.evaluation.accuracy import accuracies, classifier_pairs, expert_pairs
+from l2d_core.evaluation.by_class import averages, class_table
+from l2d_core.evaluation.deferral import defer_by_argmax
+from l2d_core.evaluation.recalibration import TEMPERATURES, fit_recalibration
 from l2d_core.surrogates import SURROGATES
-from l2d_core.systems import System, align, confidence_note
 
 COLUMNS = Columns("label", ("said",), ("a", "b"), ("ask",), "id")
 

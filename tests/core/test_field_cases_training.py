@@ -19,16 +19,16 @@ from small_scores import scores_from_lists
 from tiny_training import CONFIG, run, same_bits, stop_after, tiny_data, tiny_model, tiny_splits, without_times
 from torch import nn
 
-from l2d_core.checkpoints import copy_weights, load_checkpoint, without_compile_prefix
+from l2d_core.common.seeds import numpy_generator, torch_generator
 from l2d_core.config import RunConfig
 from l2d_core.datasets.human_answers import recorded_answers
-from l2d_core.evaluation import budget_curve, coverage_curve, margin_of_scores
-from l2d_core.experts import per_class, sample_answers
-from l2d_core.prediction import autocast, predict
-from l2d_core.seeds import numpy_generator, torch_generator
+from l2d_core.evaluation.accuracy import budget_curve, coverage_curve, margin_of_scores
+from l2d_core.experts.simulated import per_class, sample_answers
+from l2d_core.models.prediction import autocast, predict
+from l2d_core.models.weights import copy_weights, encode_weights, load_weights, without_compile_prefix
 from l2d_core.surrogates import SURROGATES
-from l2d_core.training import TrainingDiverged
-from l2d_core.weights import encode_weights, load_weights
+from l2d_core.training.checkpoints import load_checkpoint
+from l2d_core.training.loop import TrainingDiverged
 
 LIBRARY = Path(__file__).parents[2] / "l2d_core"
 

@@ -12,10 +12,10 @@ from made_images import encode, grey_tiff, picture, turned
 from PIL import Image
 
 from l2d_core.datasets import ham10000
-from l2d_core.datasets.ham10000_fields import match_key
+from l2d_core.datasets.ham10000.fields import match_key
 from l2d_core.datasets.image_files import read_image
-from l2d_core.image_archives import open_archive, open_images
-from l2d_core.images import ImageProblem, open_image, safe_name
+from l2d_core.images.archives import open_archive, open_images
+from l2d_core.images.opening import ImageProblem, open_image, safe_name
 
 PICTURE = picture(45, 60)
 

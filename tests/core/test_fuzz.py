@@ -17,21 +17,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from l2d_core.calibration import calibration_error, debiased_calibration_error, reliability_table
+from l2d_core.calibration.binned import calibration_error, debiased_calibration_error, reliability_table
+from l2d_core.comparison.author_logs import read_logged
+from l2d_core.comparison.mapped_tables import Columns, guess_columns, read_predictions, to_scores
 from l2d_core.config import AUGMENTATIONS, OPTIMIZERS, SCHEDULES, ExpertConfig, RunConfig
 from l2d_core.data import Scores
 from l2d_core.datasets import ham10000
-from l2d_core.datasets.ham10000_features import fit_age_scale, metadata_features
-from l2d_core.datasets.ham10000_fields import CLASS_NAMES
-from l2d_core.deferral import defer_by_argmax, defer_by_budget, deferral_order, num_within_budget
-from l2d_core.evaluation import accuracies, budget_curve, coverage_curve, optimal_curve
-from l2d_core.images import safe_name
-from l2d_core.logged_outputs import read_logged
-from l2d_core.predictions import Columns, guess_columns, read_predictions, to_scores
-from l2d_core.recalibration import RECALIBRATIONS, fit_recalibration
-from l2d_core.runs import read_environment, read_history
-from l2d_core.sweep import plan_sweep
-from l2d_core.weights import load_weights
+from l2d_core.datasets.ham10000.features import fit_age_scale, metadata_features
+from l2d_core.datasets.ham10000.fields import CLASS_NAMES
+from l2d_core.evaluation.accuracy import accuracies, budget_curve, coverage_curve, optimal_curve
+from l2d_core.evaluation.deferral import defer_by_argmax, defer_by_budget, deferral_order, num_within_budget
+from l2d_core.evaluation.recalibration import RECALIBRATIONS, fit_recalibration
+from l2d_core.images.opening import safe_name
+from l2d_core.models.weights import load_weights
+from l2d_core.runs.folder import read_environment, read_history
+from l2d_core.sweeps.plan import plan_sweep
 
 SHORT, LONG = 30, 1_500
 LAWS = {}

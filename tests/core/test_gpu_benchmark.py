@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from l2d_core.runs import verify_run
+from l2d_core.runs.folder import verify_run
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = [sys.executable, "benchmarks/gpu.py"]

@@ -6,7 +6,6 @@ import json
 import pytest
 import torch
 
-from l2d_core import augment, optimizers
 from l2d_core.config import (
     AUGMENTATIONS,
     EXPERT_KINDS,
@@ -17,9 +16,10 @@ from l2d_core.config import (
     ExpertConfig,
     RunConfig,
 )
-from l2d_core.expert_settings import expert_confusion
-from l2d_core.experts import WRONG_RULES as RULES_OF_EXPERTS
-from l2d_core.experts import per_class, right_on
+from l2d_core.experts.settings import expert_confusion
+from l2d_core.experts.simulated import WRONG_RULES as RULES_OF_EXPERTS
+from l2d_core.experts.simulated import per_class, right_on
+from l2d_core.training import augment, optimizers
 
 HALF = ((0.5, 0.5), (0.25, 0.75))
 CONFIGS = {

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from some_scores import IDS, some_scores
 
-from l2d_core.array_files import load_arrays, save_arrays
+from l2d_core.common.array_files import load_arrays, save_arrays
 from l2d_core.data import MAX_SCORES_BYTES, Scores
 
 

@@ -9,10 +9,10 @@ from torch import nn
 
 from l2d_core.config import ExpertConfig, RunConfig
 from l2d_core.data import DeferralData, Splits
-from l2d_core.experts import per_class, sample_answers
+from l2d_core.experts.simulated import per_class, sample_answers
 from l2d_core.models.head import Float32Linear
 from l2d_core.surrogates import SURROGATES
-from l2d_core.training import train
+from l2d_core.training.loop import train
 
 NAMES = ("left", "middle", "right")
 EXPERT = ExpertConfig(accuracy=(0.9, 0.5, 0.2))

@@ -1,0 +1,1 @@
+"""The dashboard: `streamlit run app/Home.py`."""

@@ -1,0 +1,193 @@
+"""The systems that a page compares, on the same test cases, with what has been computed of them so far."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from app.jobs.runs import load_system
+from l2d_core.comparison import estimates
+from l2d_core.comparison.author_logs import LoggedOutputs
+from l2d_core.comparison.difference import Difference, calibration_difference
+from l2d_core.comparison.estimates import Seen
+from l2d_core.comparison.systems import System, align
+from l2d_core.datasets.ham10000.fields import CLASS_NAMES as LESIONS
+from l2d_core.evaluation import measures
+from l2d_core.surrogates import SURROGATES
+
+BOUNDED = ("platt", "isotonic")  # corrections whose estimates are not above 1, whatever they were
+TABLES_KEPT = 200
+WHERE = {"shipped": "shipped", "run": "this machine", "upload": "upload"}
+LOOKS_KEPT = 12  # (N,) arrays, of perhaps a million cases
+
+
+@dataclass(frozen=True)
+class View:
+    """How systems are looked at: all that does not depend on the price of asking.
+
+    estimate: of softmax systems, "odds" or "proxy"; recalibration: a name in RECALIBRATIONS.
+    """
+
+    bins: int = 15
+    strategy: str = "equal_width"
+    recalibration: str = "none"
+    estimate: str = "odds"
+
+
+class Comparison:
+    """Two to six systems, or one, aligned. ValueError as of `align`.
+
+    notes: what was left out. has_labels: False where all are logged outputs.
+    """
+
+    def __init__(self, systems: Sequence[System]) -> None:
+        aligned, self.notes = align(_with_own_names(systems))
+        self.systems = tuple(aligned)
+        self.has_labels = not any(isinstance(one.test, LoggedOutputs) for one in self.systems)
+        self._looks, self._tables = _Memory(LOOKS_KEPT), _Memory(TABLES_KEPT)
+
+    @property
+    def num_cases(self) -> int:
+        """How many test cases all have."""
+        return len(self.seen(0, View()))
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """Of the classes; none for logged outputs."""
+        test = self.systems[0].test
+        return () if isinstance(test, LoggedOutputs) else test.class_names
+
+    @property
+    def is_medical(self) -> bool:
+        """Whether they are of skin lesions."""
+        named = any((one.settings or {}).get("dataset") == "ham10000" for one in self.systems)
+        return named or self.class_names == LESIONS
+
+    @property
+    def has_choice(self) -> bool:
+        """Whether one of the systems has more than one estimator."""
+        return any(len(SURROGATES[one.test.surrogate].estimators) > 1 for one in self.systems)
+
+    def seen(self, place: int, view: View) -> Seen:
+        """A system through its estimator; as it is where it cannot be recalibrated."""
+        system = self.systems[place]
+        known = SURROGATES[system.test.surrogate].estimators
+        estimator = view.estimate if view.estimate in known else next(iter(known))
+        method = "none" if self.why_not_recalibrated(place) else view.recalibration
+        return self._looks.get(
+            (place, estimator, method),
+            lambda: estimates.look(system, estimator=estimator, recalibration=method),
+        )
+
+    def why_not_recalibrated(self, place: int) -> str:
+        """What a system lacks to be recalibrated, in words; "" where it lacks nothing."""
+        validation = self.systems[place].validation
+        if isinstance(self.systems[place].test, LoggedOutputs):
+            return "logged outputs have no validation scores to fit on"
+        if validation is None:
+            return "it has no validation scores to fit on"
+        return "" if (validation.answers >= 0).any() else "no expert has answered its validation cases"
+
+    def is_bounded(self, place: int, view: View) -> bool:
+        """Whether the estimates shown cannot be above 1."""
+        seen = self.seen(place, view)
+        surrogate = SURROGATES[seen.system.test.surrogate]
+        return surrogate.is_bounded[seen.estimator] or seen.recalibration.method in BOUNDED
+
+    def reliability(self, place: int, view: View) -> pd.DataFrame:
+        """`side_by_side.reliability`."""
+        seen = self.seen(place, view)
+        return self._table(
+            ("reliability", place, view),
+            lambda: estimates.reliability(seen, bins=view.bins, strategy=view.strategy),
+        )
+
+    def above_one(self, place: int, view: View) -> pd.DataFrame:
+        """One row with share_correct, cases and cases_right of the estimates above 1, or none."""
+        seen = self.seen(place, view)
+        return self._table(("above", place, view), lambda: _above_one(seen))
+
+    def coverage_curve(self, place: int, view: View) -> pd.DataFrame:
+        """`side_by_side.coverage_curve`."""
+        return self._table(("coverage", place, view), lambda: estimates.coverage_curve(self.seen(place, view)))
+
+    def calibration_difference(self, first: int, other: int, view: View) -> Difference:
+        """`paired_difference.calibration_difference`."""
+        seen = [self.seen(place, view) for place in (first, other)]
+        return self._table(
+            ("calibration", first, other, view),
+            lambda: calibration_difference(*seen, bins=view.bins, strategy=view.strategy),
+        )
+
+    def risk(self, place: int, view: View, deferred: np.ndarray) -> pd.DataFrame:
+        """`side_by_side.risk_histogram` with a first bin for risks below 0, and the share of all that is deferred."""
+        seen = self.seen(place, view)
+        risk = 1 - seen.probability
+        whole = self._table(("risk", place, view), lambda: _histogram(risk, len(risk)))
+        return whole.assign(share_deferred=_histogram(risk[deferred], len(risk))["share"].to_numpy())
+
+    def _table(self, key: Hashable, compute: Callable[[], Any]) -> Any:
+        return self._tables.get(key, compute)
+
+
+def _above_one(seen: Seen) -> pd.DataFrame:
+    right = seen.expert_right[seen.probability > 1]
+    rows = [(right.mean(), float(len(right)), float(right.sum()))] if len(right) else []
+    return pd.DataFrame(rows, columns=["share_correct", "cases", "cases_right"], dtype=float)
+
+
+def _histogram(risk: np.ndarray, total: int) -> pd.DataFrame:
+    """The cases of each bin, as a share of `total`."""
+    below = pd.DataFrame({"low": [-np.inf], "high": [0.0], "share": [np.count_nonzero(risk < 0) / total]})
+    bins = measures.risk_histogram(risk)
+    return pd.concat([below, bins.assign(share=bins["share"] * len(risk) / total)], ignore_index=True)
+
+
+def _with_own_names(systems: Sequence[System]) -> list[System]:
+    """The systems, none named as another: those that are get the word for where they come from, or a number."""
+    named: list[System] = []
+    for system in systems:
+        taken, name, count = {one.name for one in named}, system.name, 2
+        if name in taken:
+            name = f"{system.name}, {WHERE[system.origin]}"
+        while name in taken:
+            name, count = f"{system.name} ({count})", count + 1
+        named.append(replace(system, name=name))
+    return named
+
+
+class _Memory:
+    """The last few things that were computed, by what they depend on; sessions that share it wait for each other."""
+
+    def __init__(self, size: int) -> None:
+        self._size, self._kept, self._lock = size, OrderedDict[Hashable, Any](), threading.RLock()
+
+    def get(self, key: Hashable, compute: Callable[[], Any]) -> Any:
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = compute()
+                while len(self._kept) > self._size:
+                    self._kept.popitem(last=False)
+            self._kept.move_to_end(key)
+            return self._kept[key]
+
+
+def compare_system(row: dict) -> System:
+    """The system of a row of that table. ValueError where it cannot be read."""
+    return _compare_system(row["key"], row["changed"], row)
+
+
+@st.cache_resource(max_entries=24, show_spinner=False)
+def _compare_system(key: str, changed: float, _row: dict) -> System:  # noqa: ARG001 (what it is kept by)
+    return load_system(_row)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def comparison(version: tuple, _rows: list[dict]) -> Comparison:  # noqa: ARG001 (what it is kept by)
+    """The systems of these rows, on the same test cases, for all sessions. ValueError where they cannot be compared."""
+    return Comparison([compare_system(row) for row in _rows])

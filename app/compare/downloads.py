@@ -1,0 +1,44 @@
+"""What can be taken away: the report, all charts as pictures, and the tables."""
+
+from collections.abc import Callable
+
+import numpy as np
+import streamlit as st
+
+from app.compare import numbers as compare_numbers
+from app.compare import report
+from app.compare.scene import Scene
+from l2d_core.comparison import estimates
+
+
+def draw(scene: Scene, rows: np.ndarray, place: int) -> None:
+    """The buttons; what they give is made when one is pressed. rows, place: the chosen cases and their system."""
+    st.header("Take it away", anchor=False)
+    with st.container(horizontal=True):
+        _button(
+            "Report (HTML)",
+            lambda: report.page(scene),
+            "comparison.html",
+            "text/html",
+            "One file, with settings, numbers, tables and all charts, that needs no network.",
+        )
+        _button("Charts (SVG, PNG)", lambda: report.pictures(scene), "charts.zip", "application/zip")
+        _button(
+            "Key numbers (CSV)",
+            lambda: compare_numbers.table(scene.names, scene.numbers, scene.bins).to_csv(index=False),
+            "key-numbers.csv",
+            "text/csv",
+        )
+        if scene.comparison.has_labels:
+            _button("Classes (CSV)", lambda: report.classes_csv(scene), "classes.csv", "text/csv")
+        if len(rows):
+            _button(
+                "Chosen cases (CSV)",
+                lambda: estimates.cases(scene.seen[place], scene.deferred[place], rows).to_csv(index=False),
+                "cases.csv",
+                "text/csv",
+            )
+
+
+def _button(label: str, make: Callable[[], str | bytes], name: str, mime: str, text: str | None = None) -> None:
+    st.download_button(label, make, name, mime, icon=":material/download:", on_click="ignore", help=text)

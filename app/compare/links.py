@@ -1,0 +1,19 @@
+"""What the links of a comparison carry: the chosen runs and how they are looked at."""
+
+from app.sharing.carried import Carried, Settings, Titles
+
+
+def _settings() -> Settings:
+    from app.compare import controls
+
+    return controls.settings_keys()
+
+
+def _titles() -> Titles:
+    from app.compare.controls import ESTIMATES, STRATEGIES
+    from l2d_core.evaluation.recalibration import RECALIBRATIONS
+
+    return {"compare_bin_kind": STRATEGIES, "recalibration": RECALIBRATIONS, "estimate": ESTIMATES}
+
+
+LINKS = Carried(_settings, _titles, repeated=("run",))

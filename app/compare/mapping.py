@@ -1,0 +1,152 @@
+"""What a file of other programs holds: its owner says which column is what, and what the numbers are."""
+
+import re
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app.compare import choice
+from app.compare import state as compare_session
+from app.compare.uploads import Shelf, Waiting, split_names
+from app.kit.text import plain
+from l2d_core.comparison.mapped_tables import DOMAINS, Columns
+from l2d_core.surrogates import SURROGATES
+
+DOMAIN_WORDS = {
+    "logits": "Logits: raw scores, of any size",
+    "probabilities": "Probabilities: 0 to 1, not in percent",
+}
+UNSAID = "Say of which loss the scores are, and whether they are logits or probabilities: neither is guessed."
+NO_GUESS = "Its columns do not say what they are: choose them."
+PREVIEW_ROWS = 5
+
+
+def draw(shelf: Shelf, key: str, chosen: Sequence[str]) -> None:
+    """The form of a file that waits, with a guess that is used only when it is confirmed."""
+    waiting = shelf.waiting[key]
+    with st.container(border=True, key=f"map-{key.replace('/', '-')}"):
+        st.markdown(f"**{plain(waiting.name)}**")
+        if waiting.table is None:
+            _draw_pair(key)
+        else:
+            _draw_columns(waiting, key)
+        problem = st.session_state.get(f"{key}-problem")
+        if problem:
+            st.error(plain(problem), icon=":material/error:")
+        with st.container(horizontal=True):
+            text = "Use these columns" if waiting.table is not None else "Use it"
+            args = (shelf, key, chosen)
+            st.button(text, key=f"{key}-use", type="primary", icon=":material/check:", on_click=_confirm, args=args)
+            st.button("Forget", key=f"{key}-forget", icon=":material/delete:", on_click=shelf.remove, args=(key,))
+
+
+def _draw_pair(key: str) -> None:
+    st.caption("The authors' logs: a list of K+1 probabilities a case, and whether the expert was right. No labels.")
+    _draw_surrogate(key)
+
+
+def _draw_surrogate(key: str) -> None:
+    st.selectbox(
+        "Trained with",
+        list(SURROGATES),
+        index=None,
+        format_func=lambda name: SURROGATES[name].title,
+        placeholder="Which loss?",
+        key=f"{key}-surrogate",
+        width=300,
+        help="It decides how scores become estimates: softmax losses share one softmax, one-vs-all has a sigmoid each.",
+    )
+
+
+def _draw_columns(waiting: Waiting, key: str) -> None:
+    table, guess = waiting.table, waiting.guess
+    assert table is not None
+    names = [str(name) for name in table.columns]
+    st.caption(f"{len(table):,} rows. " + ("A guess, from the columns' names: is it right?" if guess else NO_GUESS))
+    st.dataframe(table.head(PREVIEW_ROWS), hide_index=True, alt="The first rows of the file")
+    with st.container(horizontal=True, vertical_alignment="top"):
+        _draw_surrogate(key)
+        st.radio(
+            "The scores are", DOMAINS, index=None, format_func=DOMAIN_WORDS.get, key=f"{key}-domain", horizontal=False
+        )
+    with st.container(horizontal=True, vertical_alignment="top"):
+        _column("Case id", names, guess.id if guess else "", f"{key}-id", "None: cases are numbered by row")
+        _column("True class", names, guess.label if guess else "", f"{key}-label", "Which column?")
+    _columns("Expert's answers, a column an expert", names, guess.answers if guess else (), f"{key}-answers")
+    _columns("Scores of the classes, in their order", names, guess.scores if guess else (), f"{key}-scores")
+    _columns("Scores of deferring, a column an expert", names, guess.defer if guess else (), f"{key}-defer")
+    st.text_input(
+        "Class names, in the order of their scores",
+        _guessed_names(waiting),
+        placeholder="As these columns are called",
+        key=f"{key}-names",
+        help="With commas between. Labels and answers go by these names, or by numbers from 0. Only systems with the "
+        "same class names are compared.",
+    )
+
+
+def _guessed_names(waiting: Waiting) -> str:
+    """The names of the classes that are compared, where the file can have the same; else those behind the columns'
+    own, "cat" of "logit_cat", where its labels go by them. To be confirmed as all else is.
+    """
+    names, guess = choice.class_names(), waiting.guess
+    if guess is None or waiting.table is None:
+        return ""
+    labels = waiting.table[guess.label]
+    is_known = labels.isin(names).all() or str(labels.dtype).startswith(("int", "uint"))
+    if len(names) != len(guess.scores) or not is_known:
+        names = _behind(guess.scores)
+        is_known = labels.isin(names).all()
+    return ", ".join(names) if is_known and not any("," in name for name in names) else ""
+
+
+def _behind(columns: Sequence[str]) -> tuple[str, ...]:
+    """What stands behind the first mark in the names of columns; none where before it they differ."""
+    parts = [re.split(r"[_ .-]", name, maxsplit=1) for name in columns]
+    is_one = len({part[0] for part in parts}) == 1 and all(len(part) == 2 for part in parts)
+    return tuple(part[1] for part in parts) if is_one else ()
+
+
+def _column(label: str, names: list[str], guess: str, key: str, nothing: str) -> None:
+    index = names.index(guess) if guess in names else None
+    st.selectbox(label, names, index=index, placeholder=nothing, key=key, width=300)
+
+
+def _columns(label: str, names: list[str], guess: Sequence[str], key: str) -> None:
+    st.multiselect(label, names, [name for name in guess if name in names], key=key)
+
+
+def _confirm(shelf: Shelf, key: str, chosen: Sequence[str]) -> None:
+    """Take the form at its word; what is wrong is said below it."""
+    if key not in shelf.waiting:  # a second click, on what the first one took
+        return
+    try:
+        _explain(shelf, key)
+    except ValueError as problem:
+        st.session_state[f"{key}-problem"] = str(problem)
+        return
+    st.session_state.pop(f"{key}-problem", None)
+    compare_session.add([key], chosen)
+
+
+def _explain(shelf: Shelf, key: str) -> None:
+    state = st.session_state
+    surrogate = state.get(f"{key}-surrogate")
+    if shelf.waiting[key].table is None:
+        if surrogate is None:
+            raise ValueError("Say of which loss the probabilities are: it is not guessed.")
+        shelf.explain_pair(key, surrogate)
+        return
+    domain = state.get(f"{key}-domain")
+    if surrogate is None or domain is None:
+        raise ValueError(UNSAID)
+    if not state.get(f"{key}-label"):
+        raise ValueError("Say which column holds the true class.")
+    columns = Columns(
+        label=state[f"{key}-label"],
+        answers=tuple(state[f"{key}-answers"]),
+        scores=tuple(state[f"{key}-scores"]),
+        defer=tuple(state[f"{key}-defer"]),
+        id=state.get(f"{key}-id") or "",
+    )
+    shelf.explain_table(key, columns, surrogate, domain, split_names(state.get(f"{key}-names", "")))

@@ -1,0 +1,152 @@
+"""The key numbers of each system at its operating point, and how much better one is than another, in words."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from app.compare import looks as compare_looks
+from app.kit.looks import Look
+from app.kit.numbers import bins_of_ece, percent
+from app.kit.text import plain
+from l2d_core.comparison.difference import Difference
+from l2d_core.evaluation.accuracy import Share
+from l2d_core.evaluation.by_class import averages
+
+Numbers = Mapping[str, Share]
+
+TITLES = {
+    "system": "System accuracy",
+    "value": "Value at this price",
+    "ece": "ECE",
+    "coverage": "Coverage",
+    "machine_on_kept": "Machine on kept cases",
+    "expert_on_deferred": "Expert on deferred cases",
+    "machine_alone": "Machine alone",
+    "expert_alone": "Expert alone",
+}
+ON_CARDS = ("system", "value", "coverage", "ece")
+NO_CASES = "no examples"
+SHEET = """<style>
+.systems {display: grid; grid-template-columns: repeat(auto-fit, minmax(235px, 1fr)); gap: .6rem; margin: .1rem 0;}
+.systems .kpi {padding-bottom: .55rem;}
+.systems dl {display: grid; grid-template-columns: 1fr auto; gap: .1rem .6rem; margin: .3rem 0 0; padding: 0;
+  font-size: .86rem;}
+.systems dt {margin: 0; opacity: .85;} .systems dd {margin: 0; text-align: right; font-variant-numeric: tabular-nums;}
+.systems dd b {font-size: 1.02rem;} .systems small {opacity: .75;}
+.systems .name {overflow-wrap: anywhere; font-weight: 600; font-size: .95rem;}
+[data-testid="stLayoutWrapper"]:has(> .st-key-compare-point) {position: sticky; top: 3.6rem; z-index: 80;
+  padding: .35rem .2rem .1rem; border-radius: 0 0 .4rem .4rem; backdrop-filter: blur(16px) saturate(1.2);}
+</style>"""
+
+
+def draw_cards(looks: Sequence[Look], now: Sequence[Numbers], before: Sequence[Numbers | None], bins: str) -> None:
+    """A card a system; before: the numbers without recalibration, where there is one; bins: of the ECE, in words."""
+    cards = [_card(look, own, old, bins) for look, own, old in zip(looks, now, before, strict=True)]
+    st.html(f'{SHEET}<div class="systems">{"".join(cards)}</div>')
+
+
+def _card(look: Look, now: Numbers, before: Numbers | None, bins: str) -> str:
+    rows = "".join(_line(name, now[name], before[name] if before else None, bins) for name in ON_CARDS)
+    name = f'<div class="name">{escape(look.title)}</div>'
+    return f'<div class="kpi" style="--look: {look.color}">{name}<dl>{rows}</dl></div>'
+
+
+def _line(name: str, share: Share, before: Share | None, bins: str) -> str:
+    if share.value is None:
+        return f"<dt>{TITLES[name]}</dt><dd>not known without labels</dd>"
+    was = f" <small>(was {_share(name, before)})</small>" if before is not None else ""
+    n = f"n = {share.n:,}, {bins_of_ece(bins)}" if name == "ece" else f"n = {share.n:,}"
+    return f"<dt>{TITLES[name]}</dt><dd><b>{_share(name, share)}</b>{was} <small>{n}</small></dd>"
+
+
+def _share(name: str, share: Share) -> str:
+    return percent(share.value, 2 if name == "ece" else 1)
+
+
+def table(names: Sequence[str], numbers: Sequence[Numbers], bins: str) -> pd.DataFrame:
+    """All key numbers for a file: system, measure, value (a fraction, or none), n, bins (those of the ECE)."""
+    rows = [
+        (name, measure, one[measure].value, one[measure].n, bins if measure == "ece" else "")
+        for name, one in zip(names, numbers, strict=True)
+        for measure in TITLES
+    ]
+    return pd.DataFrame(rows, columns=["system", "measure", "value", "n", "bins"])
+
+
+def accuracy_words(first: str, other: str, found: Difference) -> str:
+    """How the system accuracies differ, as plain text: "B is 1.2 points better than A (95 % interval ...)"."""
+    return _words(other, first, found, "accuracy", ("more accurate", "less accurate"))
+
+
+def calibration_words(first: str, other: str, found: Difference) -> str:
+    """How the ECEs differ, as plain text."""
+    return _words(other, first, found, "their ECE", ("worse calibrated, by its ECE,", "better calibrated, by its ECE,"))
+
+
+def _words(other: str, first: str, found: Difference, what: str, sides: tuple[str, str]) -> str:
+    low, high = sorted((found.low, found.high)) if found.value >= 0 else sorted((-found.low, -found.high))
+    interval = f"95 % interval {_points(low)} to {_points(high)}, n = {found.n:,}"
+    if found.low == found.high:
+        return f"{other} and {first} do not differ in {what}, n = {found.n:,}"
+    side = sides[0] if found.value >= 0 else sides[1]
+    if not found.is_clear:
+        return f"{other} and {first} cannot be told apart: {_points(abs(found.value))} points {side} ({interval})"
+    return f"{other} is {_points(abs(found.value))} points {side} than {first} ({interval})"
+
+
+def _points(value: float) -> str:
+    return f"{round(100 * value, 1) + 0.0:.1f}"  # never -0.0
+
+
+def correction_words(looks: Sequence[Look], corrections: Sequence[str]) -> str:
+    """What was fitted for each system, or why it stays as it is, as HTML. corrections: of a `Scene`."""
+    pairs = zip(looks, corrections, strict=True)
+    return " &nbsp; ".join(f"{compare_looks.name_of(look)}: {escape(correction)}" for look, correction in pairs)
+
+
+def confusion_table(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Who is right with whom, in text: a row a pair, a column a system. tables: of `side_by_side.confusion`."""
+    words = {True: "right", False: "wrong"}
+    first = next(iter(tables.values()))
+    pairs = zip(first["machine_right"], first["expert_right"], strict=True)
+    rows = [f"machine {words[bool(one)]}, expert {words[bool(other)]}" for one, other in pairs]
+    cells = {
+        name: [
+            f"{n:,} cases, {asked:,} asked ({percent(asked / n if n else None, 0)})"
+            for n, asked in zip(part["n"], part["n_deferred"], strict=True)
+        ]
+        for name, part in tables.items()
+    }
+    return pd.DataFrame(cells, index=rows)
+
+
+def class_table(tables: Mapping[str, pd.DataFrame], experts: Mapping[str, Sequence[int]]) -> pd.DataFrame:
+    """Numbers by class, side by side, in percent: of each expert alone, of each system, and what share it asks.
+
+    Below them the shares of all cases, and their means over the classes, so that every class counts the same.
+    tables: of `side_by_side.classes`, by system; experts: of a `Scene`.
+    """
+    parts = [pd.concat([part, averages(part)], ignore_index=True) for part in tables.values()]
+    columns: dict[str, object] = {"class": parts[0]["class"], "n": parts[0]["n"]}
+    columns |= {name: _percents(parts[group[0]]["expert_alone"]) for name, group in experts.items()}
+    for name, part in zip(tables, parts, strict=True):
+        columns[f"{name}: system"] = _percents(part["system"])
+        columns[f"{name}: machine"] = _percents(part["machine_alone"])
+        columns[f"{name}: asked"] = _percents(part["deferred"])
+    return pd.DataFrame(columns)
+
+
+def as_text(table: pd.DataFrame) -> pd.DataFrame:
+    """Counts with commas, percents with one decimal, words where there is no number."""
+    columns = {
+        name: [f"{value:,}" if name == "n" else NO_CASES if np.isnan(value) else f"{value:.1f}" for value in column]
+        for name, column in table.items()
+    }
+    return pd.DataFrame(columns, index=[plain(str(name)) for name in table.index])
+
+
+def _percents(shares: pd.Series) -> np.ndarray:
+    return np.round(100 * shares.to_numpy(dtype=float), 1)

@@ -1,0 +1,34 @@
+"""Compare: which system, at which price of asking?"""
+
+import streamlit as st
+
+from app.compare import choice, results, state, upload_panel
+from app.kit.text import plain
+
+DIAGNOSIS_NOTE = "Research demonstration, not for diagnosis: systems trained and tested on published images of lesions."
+
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    st.title("Compare", anchor=False, width="content")
+    st.markdown("Which system, at which price of asking?", width="content")
+runs = choice.all_runs()
+chosen = state.chosen(runs)
+choice.draw_chosen(runs, chosen)
+choice.draw_table(runs, chosen)
+upload_panel.draw(chosen)
+for text in state.notes():
+    st.warning(plain(text), icon=":material/info:")
+comparison = None
+if not chosen:
+    st.info("Choose one of the runs above, or bring your own predictions.", icon=":material/compare_arrows:")
+    st.button("Show the runs on CIFAR-10 that are shipped", icon=":material/bolt:", on_click=state.start_again)
+else:
+    try:
+        comparison = choice.comparison_of(runs, chosen)
+    except (OSError, ValueError) as problem:
+        st.error(plain(f"These cannot be compared: {problem}. Take one of them away."))
+if comparison is not None:
+    for text in comparison.notes:
+        st.caption(f":material/info: {plain(text)}")
+    if comparison.is_medical:
+        st.warning(DIAGNOSIS_NOTE, icon=":material/medical_information:")
+    results.draw(comparison, chosen)

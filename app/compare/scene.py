@@ -1,0 +1,207 @@
+"""One moment of a comparison: systems in a view, at a price and a budget, with the tables and charts of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from app.compare import charts as compare_charts
+from app.compare import looks as compare_looks
+from app.compare import numbers as compare_numbers
+from app.compare.board import Comparison, View
+from app.compare.cases import Filter
+from app.compare.numbers import Numbers
+from app.kit import charts
+from app.kit.looks import GREY, Look
+from app.kit.numbers import bins_in_words
+from l2d_core.comparison import estimates
+from l2d_core.comparison.difference import accuracy_difference
+from l2d_core.comparison.estimates import Seen
+
+CURVES = {"own": "system_accuracy", "optimal": "optimal", "random": "random"}
+COVERAGE_AXES = ("coverage: share of cases that the machine keeps", "system accuracy")
+BUDGET_AXES = ("budget: share of cases that may be asked", "accuracy less the price")
+NO_MARKS = pd.DataFrame({"id": pd.Series(dtype=str), "probability": [], "expert_right": []}, dtype=float)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """All that one drawing needs.
+
+    base: the place of the system that the others are set against; chosen: which cases are looked at; marked: rows of
+    those marked in the charts.
+    """
+
+    comparison: Comparison
+    view: View
+    cost: float
+    budget: float
+    base: int = 0
+    chosen: Filter = field(default_factory=Filter)
+    marked: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    @cached_property
+    def looks(self) -> list[Look]:
+        return compare_looks.of(self.comparison.systems)
+
+    @cached_property
+    def names(self) -> list[str]:
+        return [look.title for look in self.looks]
+
+    @cached_property
+    def seen(self) -> list[Seen]:
+        return [self.comparison.seen(place, self.view) for place in range(len(self.comparison.systems))]
+
+    @cached_property
+    def deferred(self) -> list[np.ndarray]:
+        return [estimates.decide(one, cost=self.cost, budget=self.budget) for one in self.seen]
+
+    @cached_property
+    def numbers(self) -> list[Numbers]:
+        """`side_by_side.key_numbers`, a system."""
+        how = {"cost": self.cost, "bins": self.view.bins, "strategy": self.view.strategy}
+        return [estimates.key_numbers(*pair, **how) for pair in zip(self.seen, self.deferred, strict=True)]
+
+    @property
+    def bins(self) -> str:
+        """Those of the ECE, in words."""
+        return bins_in_words(self.view.bins, self.view.strategy)
+
+    @cached_property
+    def before(self) -> list[Numbers | None]:
+        """The numbers of those that are recalibrated, as they would be without; None for the others."""
+        if all(one.recalibration.method == "none" for one in self.seen):
+            return [None] * len(self.seen)
+        old = replace(self, view=replace(self.view, recalibration="none"))
+        is_new = [one.recalibration.method != "none" for one in self.seen]
+        return [one if new else None for one, new in zip(old.numbers, is_new, strict=True)]
+
+    @cached_property
+    def corrections(self) -> list[str]:
+        """How each system is recalibrated, or why it stays as it is, in plain text."""
+        if self.view.recalibration == "none":
+            return [one.recalibration.describe() for one in self.seen]
+        problems = [self.comparison.why_not_recalibrated(place) for place in range(len(self.seen))]
+        return [
+            f"as it is, since {problem}" if problem else one.recalibration.describe()
+            for one, problem in zip(self.seen, problems, strict=True)
+        ]
+
+    @cached_property
+    def experts(self) -> dict[str, list[int]]:
+        """The experts that differ, by what to call each alone: the places of the systems that ask it.
+
+        Two are the same where they are right in the same cases.
+        """
+        groups: list[list[int]] = []
+        for place, one in enumerate(self.seen):
+            right = one.expert_right
+            known = [group for group in groups if np.array_equal(self.seen[group[0]].expert_right, right)]
+            known[0].append(place) if known else groups.append([place])
+        if len(groups) == 1:
+            return {"expert alone": groups[0]}
+        return {f"expert alone ({', '.join(self.names[k] for k in group)})": group for group in groups}
+
+    @cached_property
+    def differences(self) -> list[str]:
+        """Each other system against the base, in plain text."""
+        others = [place for place in range(len(self.seen)) if place != self.base]
+        return [line for place in others for line in self._differences_of(place)]
+
+    def _differences_of(self, place: int) -> list[str]:
+        names = self.names[self.base], self.names[place]
+        lines = []
+        if self.comparison.has_labels:
+            first, first_deferred = self.seen[self.base], self.deferred[self.base]
+            found = accuracy_difference(first, self.seen[place], first_deferred, self.deferred[place])
+            lines.append(compare_numbers.accuracy_words(*names, found))
+        found = self.comparison.calibration_difference(self.base, place, self.view)
+        return [*lines, compare_numbers.calibration_words(*names, found)]
+
+    @cached_property
+    def reliability(self) -> dict[str, pd.DataFrame]:
+        return {name: self.comparison.reliability(k, self.view) for k, name in enumerate(self.names)}
+
+    @cached_property
+    def risk(self) -> dict[str, pd.DataFrame]:
+        return {name: self.comparison.risk(k, self.view, self.deferred[k]) for k, name in enumerate(self.names)}
+
+    @cached_property
+    def coverage(self) -> dict[str, pd.DataFrame]:
+        return {name: self.comparison.coverage_curve(k, self.view) for k, name in enumerate(self.names)}
+
+    @cached_property
+    def budgets(self) -> dict[str, pd.DataFrame]:
+        curves = (estimates.budget_curve(one, cost=self.cost) for one in self.seen)
+        return dict(zip(self.names, curves, strict=True))
+
+    @cached_property
+    def classes(self) -> dict[str, pd.DataFrame]:
+        pairs = zip(self.seen, self.deferred, strict=True)
+        return {name: estimates.classes(*pair) for name, pair in zip(self.names, pairs, strict=True)}
+
+    @cached_property
+    def confusion(self) -> dict[str, pd.DataFrame]:
+        pairs = zip(self.seen, self.deferred, strict=True)
+        return {name: estimates.confusion(*pair) for name, pair in zip(self.names, pairs, strict=True)}
+
+    def _marks(self, place: int) -> pd.DataFrame:
+        if len(self.marked) == 0:
+            return NO_MARKS
+        seen = self.seen[place]
+        found = estimates.cases(seen, self.deferred[place], self.marked)[["id", "probability"]]
+        return found.assign(expert_right=seen.expert_right[self.marked])
+
+    def reliability_chart(self, place: int) -> charts.Spec:
+        above = self.comparison.above_one(place, self.view)
+        bounded = self.comparison.is_bounded(place, self.view)
+        table = self.reliability[self.names[place]]
+        edges = zip(table["low"], table["high"], strict=True)
+        is_chosen = [place == self.chosen.place and self.chosen.is_bin(*pair, table["low"].iloc[0]) for pair in edges]
+        table = table.assign(chosen=is_chosen)
+        return compare_charts.reliability(table, above, self._marks(place), self.looks[place], bounded)
+
+    def risk_chart(self, place: int) -> charts.Spec:
+        bounded = self.comparison.is_bounded(place, self.view)
+        return compare_charts.risk(self.risk[self.names[place]], self._marks(place), self.looks[place], bounded)
+
+    def coverage_chart(self) -> charts.Spec:
+        lines = [
+            {"x": part["coverage"], "y": part[column], "system": name, "kind": kind}
+            for name, part in self.coverage.items()
+            for kind, column in CURVES.items()
+        ]
+        return self._curves(lines, "coverage", "system", self._expert_rules(), COVERAGE_AXES)
+
+    def _expert_rules(self) -> list[tuple]:
+        """The accuracy of each expert alone, what to call it, its colour, and whether that stands above its line."""
+        found = [(self.numbers[group[0]]["expert_alone"].value, text, group) for text, group in self.experts.items()]
+        highest = max(value for value, *_ in found)
+        return [
+            (value, text, self.looks[group[0]].color if len(group) == 1 < len(self.seen) else GREY, value == highest)
+            for value, text, group in found
+        ]
+
+    def budget_chart(self) -> charts.Spec:
+        lines = [
+            {"x": part["budget"], "y": part["value"], "system": name, "kind": "own"}
+            for name, part in self.budgets.items()
+        ]
+        return self._curves(lines, None, "value", [], BUDGET_AXES)
+
+    def _curves(
+        self, lines: list[Mapping], x: str | None, y: str, rules: list[tuple], axes: tuple[str, str]
+    ) -> charts.Spec:
+        """Curves with the working point of each system, at its number x, or at the budget where x is None."""
+        points = [
+            (name, self.budget if x is None else one[x].value, one[y].value)
+            for name, one in zip(self.names, self.numbers, strict=True)
+        ]
+        tables = (
+            charts.stacked(lines),
+            charts.columns_of(("system", "x", "y"), points),
+            charts.columns_of(("y", "text", "color", "above"), rules),
+        )
+        return compare_charts.curves(*tables, self.looks, axes)

@@ -1,0 +1,191 @@
+"""The cases behind the charts: chosen by controls, or by a click into a chart, which sets the controls."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from app.compare import images as compare_images
+from app.compare.board import Comparison
+from app.compare.cases import ASKED, RIGHT, WHOLE, Filter
+from app.compare.charts import BIN, RANGE
+from app.jobs.runs import MAX_SYSTEMS
+from l2d_core.comparison import estimates as side_by_side
+from l2d_core.comparison.estimates import Seen
+
+MAX_ROWS, MAX_IMAGES = 200, 24
+_SYSTEM, _CLASS, _ESTIMATES, _COVERAGE = "case_system", "case_class", "case_estimates", "case_coverage"
+_RIGHT, _ASKED, _GENERATION, _CHARTS = "case_right", "case_asked", "case_generation", "case_charts"
+COVERAGE_CHART = "compare-coverage"
+CHARTS = (COVERAGE_CHART, *(f"compare-reliability-{place}" for place in range(MAX_SYSTEMS)))
+
+
+def current(comparison: Comparison) -> Filter:
+    """The cases that are chosen, as the controls stand."""
+    state = st.session_state
+    names, label = [one.name for one in comparison.systems], state.get(_CLASS)
+    return Filter(
+        place=names.index(state[_SYSTEM]) if state.get(_SYSTEM) in names else 0,
+        label=label if label is not None and label < len(comparison.class_names) else None,
+        estimates=tuple(state.get(_ESTIMATES, WHOLE)),
+        coverage=tuple(state.get(_COVERAGE, WHOLE)),
+        right=state.get(_RIGHT, ""),
+        asked=state.get(_ASKED, ""),
+    )
+
+
+def rows_of(seen: Seen, deferred: np.ndarray, chosen: Filter) -> np.ndarray:
+    """The rows of the chosen cases; none where none are chosen. seen, deferred: of the chosen system."""
+    return chosen.rows(seen, deferred) if chosen.is_active else np.empty(0, dtype=np.int64)
+
+
+def marked(chosen: Filter, rows: np.ndarray) -> np.ndarray:
+    """The rows of the test cases that are selected in the table of `draw`. rows: those that the table shows."""
+    state = st.session_state.get(_table_key(chosen))
+    places = state["selection"]["rows"] if state else []
+    return rows[[place for place in places if place < min(len(rows), MAX_ROWS)]]
+
+
+def chart_key(name: str) -> str:
+    """The key of a chart in which something can be selected; a new one once its selection is to be forgotten."""
+    return f"{name}-{st.session_state.get(_CHARTS, {}).get(name, 0)}"
+
+
+def _forget_selections(*, but: str = "") -> None:
+    """Have the charts that hold a selection, but for one, start without it."""
+    for name in CHARTS:
+        state = st.session_state.get(chart_key(name))
+        if name != but and state and any(state["selection"].values()):
+            generations = st.session_state.setdefault(_CHARTS, {})
+            generations[name] = generations.get(name, 0) + 1
+
+
+def take_bin(name: str, system: str, lowest: float) -> None:
+    """After a click into a system's reliability diagram: look at that bin's cases.
+
+    system: its name, since its place changes as others are taken away; lowest: the left edge of the first bin.
+    """
+    picked = st.session_state[chart_key(name)]["selection"].get(BIN) or []
+    if not picked:
+        st.session_state[_ESTIMATES] = WHOLE
+        return
+    st.session_state[_SYSTEM] = system
+    st.session_state[_ESTIMATES] = Filter.bin(float(picked[0]["low"]), float(picked[0]["high"]), lowest)
+    _forget_selections(but=name)
+    st.session_state[_COVERAGE] = WHOLE
+
+
+def take_range(name: str) -> None:
+    """After a part of the coverage curve was marked: look at the cases that lie in it."""
+    limits = (st.session_state[chart_key(name)]["selection"].get(RANGE) or {}).get("x")
+    low, high = (float(min(limits)), float(max(limits))) if limits else WHOLE
+    st.session_state[_COVERAGE] = (max(low, 0.0), min(high, 1.0))
+    if limits:
+        _forget_selections(but=name)
+        st.session_state[_ESTIMATES] = WHOLE
+
+
+def clear() -> None:
+    """Look at no cases."""
+    _forget_selections()
+    state = st.session_state
+    state[_CLASS], state[_ESTIMATES], state[_COVERAGE], state[_RIGHT], state[_ASKED] = None, WHOLE, WHOLE, "", ""
+    state[_GENERATION] = state.get(_GENERATION, 0) + 1
+
+
+def _table_key(chosen: Filter) -> str:
+    return f"cases-{st.session_state.get(_GENERATION, 0)}-{chosen}"
+
+
+def draw(comparison: Comparison, names: Sequence[str], seen: Seen, deferred: np.ndarray, rows: np.ndarray) -> None:
+    """Controls, table and pictures. seen, deferred: of the chosen system; rows: its chosen cases."""
+    st.header("Which cases are these?", anchor=False)
+    st.caption(
+        "Click a bin of a reliability diagram, mark a part of the coverage curve, or choose here. Rows selected in the "
+        "table are marked in the charts of every system."
+    )
+    _draw_controls(comparison, names)
+    chosen = current(comparison)
+    if not chosen.is_active:
+        st.info("No cases are chosen.", icon=":material/filter_alt:")
+        return
+    found = side_by_side.cases(seen, deferred, rows[:MAX_ROWS])
+    more = f", the first {MAX_ROWS} are shown" if len(rows) > MAX_ROWS else ""
+    st.caption(f"{len(rows):,} of {len(seen):,} test cases{more}: those that gain most from asking first.")
+    if len(rows) == 0:
+        st.info("No case is like that.", icon=":material/search_off:")
+        return
+    st.dataframe(
+        found.dropna(axis="columns", how="all"),
+        hide_index=True,
+        height=320,
+        key=_table_key(chosen),
+        on_select="rerun",
+        selection_mode="multi-row",
+        column_config=_columns(),
+        alt="The chosen cases",
+    )
+    _draw_images(found["id"].tolist(), found["label"].tolist())
+
+
+def _columns() -> dict:
+    def percent(label: str, text: str) -> Any:
+        return st.column_config.NumberColumn(label, format="percent", help=text)
+
+    return {
+        "label": "true class",
+        "machine": "machine says",
+        "confidence": percent("its confidence", "the machine's probability of the class that it says"),
+        "expert": "expert said",
+        "probability": percent("P(expert right)", "the estimate, as it is shown in the charts"),
+        "deferred": st.column_config.CheckboxColumn("asked", help="at this price and budget"),
+        "gain": percent("gain", "what asking is expected to gain, before its price"),
+    }
+
+
+def _draw_controls(comparison: Comparison, names: Sequence[str]) -> None:
+    state = st.session_state
+    for key in (_ESTIMATES, _COVERAGE):
+        state.setdefault(key, WHOLE)
+    if state.get(_SYSTEM) not in names:
+        state[_SYSTEM] = names[0]
+    if (state.get(_CLASS) or 0) >= max(len(comparison.class_names), 1):
+        state[_CLASS] = None
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        st.selectbox("System", names, key=_SYSTEM, width=200)
+        if comparison.class_names:
+            labels = list(range(len(comparison.class_names)))
+            st.selectbox(
+                "True class",
+                labels,
+                index=None,
+                format_func=lambda label: comparison.class_names[label],
+                placeholder="All classes",
+                key=_CLASS,
+                width=170,
+            )
+            st.selectbox("Who is right", list(RIGHT), format_func=RIGHT.get, key=_RIGHT, width=230)
+        st.selectbox("Asked", list(ASKED), format_func=ASKED.get, key=_ASKED, width=150)
+        st.slider("Estimate", *WHOLE, step=0.001, format="percent", key=_ESTIMATES, width=210)
+        if comparison.has_labels:
+            st.slider(
+                "Part of the coverage curve",
+                *WHOLE,
+                step=0.001,
+                format="percent",
+                key=_COVERAGE,
+                width=210,
+                help="At the left end are the cases that the machine keeps first, at the right end those asked first.",
+            )
+        st.button("No cases", icon=":material/filter_alt_off:", on_click=clear)
+
+
+def _draw_images(ids: Sequence[str], labels: Sequence[str | None]) -> None:
+    images = compare_images.thumbnails(ids[:MAX_IMAGES])
+    if not images:
+        return
+    truth = dict(zip(ids, labels, strict=True))
+    with st.container(horizontal=True, key="case-images", gap="small"):
+        for one, image in images.items():
+            st.image(image, caption=f"{one}: {truth[one]}", width=96, alt=f"Case {one}, truly {truth[one]}")

@@ -1,0 +1,204 @@
+"""Predictions that a session brings along: files become systems, once it is said what their columns are."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from io import BytesIO
+from pathlib import PurePosixPath
+from zipfile import BadZipFile, ZipFile
+
+import numpy as np
+import pandas as pd
+
+from l2d_core.comparison.author_logs import LoggedOutputs, read_logged
+from l2d_core.comparison.mapped_tables import Columns, guess_columns, read_predictions, to_scores
+from l2d_core.comparison.systems import System
+from l2d_core.data import Scores
+from l2d_core.images.opening import safe_name
+
+MAX_FILE_BYTES = 200 * 2**20  # as .streamlit/config.toml has it
+MAX_UNPACKED_BYTES = 600 * 2**20  # of an .npz
+MAX_JSON_BYTES = 64 * 2**20  # it takes many times its size while it is read
+MAX_CELLS = 60_000_000  # a Parquet file says how many it has before they take memory
+MAX_FILES = 24  # on the shelf of a session
+PROBABILITIES, FLAGS = "_confs", "_acc"  # how the authors' two files of a system end
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A file that was read, of which its owner has to say more. table: with columns to map; or the authors' pair."""
+
+    name: str
+    table: pd.DataFrame | None = None
+    guess: Columns | None = None
+    pair: tuple[bytes, bytes] | None = None
+
+
+@dataclass
+class Shelf:
+    """The uploads of a session. waiting: key -> what is to be explained; ready: key -> predictions, with names.
+
+    parts: JSON files whose other half is not there yet, by name; validation_of: key -> key of the system whose
+    validation predictions it holds. generation: counts the upload fields, so that a new one is empty.
+    """
+
+    waiting: dict[str, Waiting] = field(default_factory=dict)
+    ready: dict[str, System] = field(default_factory=dict)
+    parts: dict[str, bytes] = field(default_factory=dict)
+    validation_of: dict[str, str] = field(default_factory=dict)
+    generation: int = 0
+    _count: int = 0
+
+    def add(self, data: bytes, name: str) -> str | None:
+        """Take a file in, told apart by its content; gives its key, or None where its other half is missing.
+
+        ValueError says why it cannot be taken.
+        """
+        name = safe_name(name)
+        if len(data) > MAX_FILE_BYTES:
+            raise ValueError(f"{name} must have at most {MAX_FILE_BYTES // 2**20} MB, got {len(data) / 2**20:,.0f}")
+        if len(self.waiting) + len(self.ready) + len(self.parts) >= MAX_FILES:
+            raise ValueError(f"{name} was not taken: at most {MAX_FILES} files at a time. Remove some first")
+        if data[:2] == b"PK":
+            return self._put_ready(System(_stem(name), _load(data, name), origin="upload"))
+        if data.lstrip()[:2].lstrip(b'"')[:1] in (b"[", b"{"):  # some of the authors' hold JSON in a JSON string
+            return self._add_json(data, name)
+        if data[:4] == b"PAR1":
+            _check_parquet(data, name)
+        table = _plain_columns(read_predictions(data, name))
+        return self._put_waiting(Waiting(_stem(name), table, guess_columns(table)))
+
+    def explain_table(self, key: str, columns: Columns, surrogate: str, domain: str, names: Sequence[str]) -> None:
+        """A waiting table's columns, as `to_scores` has them: it becomes a system. ValueError names what is wrong."""
+        waiting = self.waiting[key]
+        assert waiting.table is not None
+        scores = to_scores(waiting.table, columns, surrogate=surrogate, domain=domain, class_names=names or None)
+        settings = {"surrogate": surrogate, "numbers": domain}
+        self.ready[key] = System(waiting.name, scores, origin="upload", settings=settings)
+        del self.waiting[key]
+
+    def explain_pair(self, key: str, surrogate: str) -> None:
+        """Of which surrogate a waiting pair of the authors' files is. ValueError names what is wrong."""
+        waiting = self.waiting[key]
+        assert waiting.pair is not None
+        logged = read_logged(*waiting.pair, surrogate=surrogate)
+        settings = {"surrogate": surrogate, "numbers": "probabilities"}
+        self.ready[key] = System(waiting.name, logged, origin="upload", settings=settings)
+        del self.waiting[key]
+
+    def set_validation(self, key: str, of: str) -> None:
+        """Use a file as another's validation predictions, or, with of "", as test predictions again. ValueError."""
+        self.validation_of.pop(key, None)
+        if not of:
+            return
+        if key not in self.ready or of not in self.ready:
+            raise ValueError("one of the two files was forgotten a moment ago")
+        own, system = self.ready[key].test, self.ready[of].test
+        if isinstance(own, LoggedOutputs) or isinstance(system, LoggedOutputs):
+            raise ValueError("logged outputs come without labels: they are no validation predictions, and have none")
+        if (own.surrogate, own.num_experts, own.class_names) != (
+            system.surrogate,
+            system.num_experts,
+            system.class_names,
+        ):
+            raise ValueError(
+                f"{self.ready[key].name} and {self.ready[of].name} must be of one surrogate, with the same classes "
+                "and as many experts"
+            )
+        self.validation_of[key] = of
+
+    def systems(self) -> Mapping[str, System]:
+        """What can be compared: key -> system, with its validation predictions where it has some."""
+        found = {key: system for key, system in self.ready.items() if key not in self.validation_of}
+        for key, of in self.validation_of.items():
+            scores = self.ready[key].test
+            if of in found and isinstance(scores, Scores):
+                found[of] = replace(found[of], validation=scores)
+        return found
+
+    def remove(self, key: str) -> None:
+        """Forget a file, or the part of that name, and what it was the validation of."""
+        self.waiting.pop(key, None)
+        self.ready.pop(key, None)
+        self.parts.pop(key, None)
+        self.validation_of = {own: of for own, of in self.validation_of.items() if key not in (own, of)}
+
+    def _add_json(self, data: bytes, name: str) -> str | None:
+        if len(data) > MAX_JSON_BYTES:
+            raise ValueError(f"{name} must have at most {MAX_JSON_BYTES // 2**20} MB as JSON")
+        stem = _stem(name)
+        ending = next((end for end in (PROBABILITIES, FLAGS) if stem.endswith(end)), None)
+        if ending is None:
+            raise ValueError(f"{name} must be called ..{PROBABILITIES}.json or ..{FLAGS}.json, as the authors' two are")
+        _require_json(data, name)
+        self.parts[stem] = data
+        base = stem.removesuffix(ending)
+        if not {base + PROBABILITIES, base + FLAGS} <= self.parts.keys():
+            return None
+        pair = (self.parts.pop(base + PROBABILITIES), self.parts.pop(base + FLAGS))
+        return self._put_waiting(Waiting(base or "logged", pair=pair))
+
+    def _put_waiting(self, waiting: Waiting) -> str:
+        self.waiting[key := self._next_key()] = waiting
+        return key
+
+    def _put_ready(self, system: System) -> str:
+        self.ready[key := self._next_key()] = system
+        return key
+
+    def _next_key(self) -> str:
+        self._count += 1
+        return f"upload/{self._count}"
+
+
+def _plain_columns(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with texts as the names of its columns, an index that means something among them."""
+    if not isinstance(table.index, pd.RangeIndex):
+        table = table.reset_index()
+    table.columns = [str(name) for name in table.columns]
+    return table
+
+
+def split_names(text: str) -> list[str]:
+    """Class names from a line with commas."""
+    return [name for part in text.split(",") if (name := part.strip())]
+
+
+def _stem(name: str) -> str:
+    return PurePosixPath(name).stem or "upload"
+
+
+def _load(data: bytes, name: str) -> Scores:
+    try:
+        with ZipFile(BytesIO(data)) as archive:
+            unpacked = sum(member.file_size for member in archive.infolist())
+    except BadZipFile as problem:
+        raise ValueError(f"{name} is no readable .npz file: {problem}") from problem
+    if unpacked > MAX_UNPACKED_BYTES:
+        raise ValueError(f"{name} unpacks to {unpacked:,} bytes, more than the {MAX_UNPACKED_BYTES:,} allowed")
+    try:
+        scores = Scores.load(BytesIO(data))
+    except (ValueError, OSError) as problem:
+        text = str(problem)
+        raise ValueError(f"{name}: {text.partition('> ')[2] if text.startswith('<') else text}") from problem
+    return replace(scores, logits=np.ascontiguousarray(scores.logits))
+
+
+def _require_json(data: bytes, name: str) -> None:
+    try:
+        json.loads(data)
+    except (ValueError, RecursionError) as problem:
+        raise ValueError(f"{name} is no JSON: {problem}") from problem
+
+
+def _check_parquet(data: bytes, name: str) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        metadata = parquet.ParquetFile(pa.BufferReader(data)).metadata
+        cells = metadata.num_rows * metadata.num_columns
+    except (pa.ArrowException, OSError, ValueError) as problem:
+        raise ValueError(f"{name} is no readable Parquet file: {str(problem).splitlines()[0]}") from problem
+    if cells > MAX_CELLS:
+        raise ValueError(f"{name} must hold at most {MAX_CELLS:,} cells, got {cells:,}")

@@ -1,0 +1,56 @@
+"""What the charts of a comparison show, in words with numbers, for screen readers; and the charts themselves."""
+
+from collections.abc import Callable
+from html import escape
+
+import streamlit as st
+
+from app.compare.scene import Scene
+from app.kit import charts
+from app.kit.numbers import percent
+
+
+def chart(spec: charts.Spec, key: str, name: str, text: str, on_select: Callable[[], None] | None = None) -> None:
+    """`section.chart`, in which something can be selected."""
+    alt = f"{name.capitalize()}. Its numbers are in the text that follows."
+    st.vega_lite_chart(spec, key=key, alt=alt, on_select=on_select or "ignore")
+    st.html(f'<p class="for-screen-readers">{escape(text)}</p>')
+
+
+def reliability(scene: Scene, place: int) -> str:
+    """How well a system is calibrated."""
+    table, numbers = scene.reliability[scene.names[place]], scene.numbers[place]
+    share, low, high = (table[name].to_numpy() for name in ("share_correct", "band_low", "band_high"))
+    outside = ((share < low) | (share > high)).sum()  # empty bins are NaN: neither
+    above = scene.comparison.above_one(place, scene.view)["cases"].sum()
+    return (
+        f"Reliability diagram of {scene.names[place]}. ECE {percent(numbers['ece'].value, 2)} over "
+        f"{numbers['ece'].n:,} cases, {scene.bins}. {outside} of {(table['n'] > 0).sum()} filled bins lie outside "
+        f"the band of a calibrated estimator. Estimates above 1: {above:,.0f}."
+    )
+
+
+def risk(scene: Scene, place: int) -> str:
+    """How the predicted risk is spread."""
+    table = scene.risk[scene.names[place]]
+    low = table["share"][table["high"] <= 0.2].sum()
+    return (
+        f"Histogram of the risk of asking that {scene.names[place]} predicts: {percent(low)} of the cases at most "
+        f"20 % risk; {percent(table['share_deferred'].sum())} are asked at this price and budget."
+    )
+
+
+def coverage(scene: Scene) -> str:
+    """Where each system works on the curve."""
+    parts = [
+        f"{name}: accuracy {percent(one['system'].value)} at coverage {percent(one['coverage'].value)}, machine alone "
+        f"{percent(one['machine_alone'].value)}, expert alone {percent(one['expert_alone'].value)}"
+        for name, one in zip(scene.names, scene.numbers, strict=True)
+    ]
+    return f"System accuracy against coverage, n = {scene.numbers[0]['system'].n:,}. {'; '.join(parts)}."
+
+
+def budget(scene: Scene) -> str:
+    """What each system is worth at this budget."""
+    parts = [f"{name}: {percent(one['value'].value)}" for name, one in zip(scene.names, scene.numbers, strict=True)]
+    return f"Accuracy less the price of asking, at a budget of {percent(scene.budget, 0)}. {'; '.join(parts)}."

@@ -1,0 +1,1 @@
+"""Running the live lab's experiments outside the page."""

@@ -1,0 +1,173 @@
+"""An experiment of the live lab: from its settings to all that its page draws, without a call to Streamlit."""
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import torch
+
+from app.fits.settings import LabSettings, View
+from l2d_core.common.environment import has_fast_bfloat16
+from l2d_core.common.paths import DATA_ROOT
+from l2d_core.common.seeds import numpy_generator
+from l2d_core.config import HeadConfig
+from l2d_core.data import DeferralData, Scores
+from l2d_core.datasets import LAB_DATASETS, LabDataset
+from l2d_core.evaluation import measures
+from l2d_core.evaluation.deferral import defer_by_argmax
+from l2d_core.experts.simulated import expert_correct_probability, per_class
+from l2d_core.lab import heads
+
+# Fits bring threads of their own; the tables of a page are too small for more than one.
+torch.set_num_threads(1)
+# A fit makes thousands of short calls: it must not wait the usual 5 ms for another session's Python before each.
+sys.setswitchinterval(0.0005)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What is known of the expert: P(it is right), (N,) on the test cases; from the case itself, or from its class."""
+
+    probability: np.ndarray
+    given_case: bool
+
+
+@dataclass(frozen=True)
+class Plane:
+    """For data in the plane: points (G, 2), whether the Bayes rule defers there, and the test cases, (N, 2) and (N,).
+
+    deferred: surrogate -> (G,), in which share of the seeds a point is deferred.
+    """
+
+    points: np.ndarray
+    bayes_defers: np.ndarray
+    cases: np.ndarray
+    labels: np.ndarray
+    deferred: Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Look:
+    """The tables of a fit in one view; by estimator but for the summary and the true risk."""
+
+    view: View
+    summary: pd.DataFrame
+    reliability: Mapping[str, pd.DataFrame]
+    above_one: Mapping[str, pd.DataFrame]
+    risk: Mapping[str, pd.DataFrame]
+    true_risk: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class LabResult:
+    """A fit with all that the page draws of it. curves: surrogate -> `comparison.coverage_curves`."""
+
+    num_train: int
+    num_test: int
+    class_names: tuple[str, ...]
+    scores: Mapping[str, Sequence[Scores]]
+    seconds: float
+    truth: Truth
+    plane: Plane | None
+    curves: Mapping[str, pd.DataFrame]
+    first_look: Look
+
+
+def run(settings: LabSettings, view: View, on_progress: Callable[[float], bool]) -> LabResult:
+    """Load, train and score what the settings ask for. on_progress as in `lab.fit`. OSError, ValueError say why not."""
+    dataset = LAB_DATASETS[settings.dataset]
+    splits = dataset.load(settings.seed, settings.noise)
+    train = splits.train
+    if settings.train_size is not None:
+        train = train.sample(settings.train_size, generator=numpy_generator(settings.seed, "subset"))
+    confusion = None if settings.people else per_class(settings.accuracy, wrong=settings.wrong)
+    points = None if dataset.plane is None else dataset.plane()
+    start = time.perf_counter()
+    fit = heads.fit(
+        train,
+        splits.test,
+        confusion,
+        people=_people(dataset, settings.people),
+        surrogates=settings.surrogates,
+        seeds=settings.seeds,
+        config=in_fast_precision(settings.head),
+        options={"softmax": {"alpha": settings.alpha}},
+        random_labels=settings.random_labels,
+        extra_inputs=None if points is None else torch.from_numpy(points),
+        on_progress=on_progress,
+    )
+    seconds = time.perf_counter() - start
+    truth = _truth(dataset, confusion, splits.test, settings.noise)
+    return LabResult(
+        num_train=len(train),
+        num_test=len(splits.test),
+        class_names=splits.test.class_names,
+        scores=fit.scores,
+        seconds=seconds,
+        truth=truth,
+        plane=None if points is None else _plane(dataset, confusion, splits.test, settings.noise, points, fit),
+        curves={name: measures.coverage_curves(scores) for name, scores in fit.scores.items()},
+        first_look=look(fit.scores, truth, view),
+    )
+
+
+def in_fast_precision(head: HeadConfig) -> HeadConfig:
+    """The head, to be trained in bfloat16 where this machine is made for it; its scores differ by rounding only."""
+    return replace(head, precision="bfloat16" if has_fast_bfloat16() else "float32")
+
+
+def look(scores: Mapping[str, Sequence[Scores]], truth: Truth, view: View) -> Look:
+    """The tables of these scores in a view."""
+    how = {"bins": view.bins, "strategy": view.strategy}
+    pairs = measures.estimators_of(list(scores))
+    tables = {name: measures.chart_tables(scores[loss], name, **how) for loss, name in pairs}
+    return Look(
+        view=view,
+        summary=measures.summarise(scores, **how, true_probability=truth.probability),
+        reliability={name: one.reliability for name, one in tables.items()},
+        above_one={name: one.above_one for name, one in tables.items()},
+        risk={name: _risk_table(one.risk) for name, one in tables.items()},
+        true_risk=_risk_table(1 - truth.probability),
+    )
+
+
+def _risk_table(risk: np.ndarray) -> pd.DataFrame:
+    """The histogram with one more bin in front, for all risks below 0."""
+    below = pd.DataFrame({"low": [-np.inf], "high": [0.0], "share": [float((risk < 0).mean())]})
+    return pd.concat([below, measures.risk_histogram(risk)], ignore_index=True)
+
+
+def _people(dataset: LabDataset, name: str) -> heads.People | None:
+    if not name or dataset.people is None:
+        return None
+    crowd = dataset.people
+    return lambda ids, seed: crowd.answers(DATA_ROOT, ids, name, numpy_generator(seed, "people"))
+
+
+def _truth(dataset: LabDataset, confusion: torch.Tensor | None, test: DeferralData, noise: float) -> Truth:
+    if confusion is None:
+        assert dataset.people is not None
+        return Truth(dataset.people.right(DATA_ROOT, np.asarray(test.ids), test.labels.numpy()), given_case=True)
+    if dataset.class_probability is None:
+        return Truth(confusion.diagonal()[test.labels].numpy(), given_case=False)
+    on_test = torch.from_numpy(dataset.class_probability(test.inputs.numpy(), noise))
+    return Truth(expert_correct_probability(confusion, on_test).numpy(), given_case=True)
+
+
+def _plane(
+    dataset: LabDataset,
+    confusion: torch.Tensor,
+    test: DeferralData,
+    noise: float,
+    points: np.ndarray,
+    fit: heads.LabFit,
+) -> Plane:
+    on_points = torch.from_numpy(dataset.class_probability(points, noise))
+    bayes = expert_correct_probability(confusion, on_points) >= on_points.amax(dim=1)
+    deferred = {
+        name: np.mean([defer_by_argmax(seed) for seed in logits], axis=0) for name, logits in fit.extra_logits.items()
+    }
+    return Plane(points, bayes.numpy(), test.inputs.numpy(), test.labels.numpy(), deferred)

@@ -1,0 +1,1 @@
+"""Trainings outside the server."""

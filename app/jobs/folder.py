@@ -1,0 +1,203 @@
+"""A job's folder: that of a run, named by the job's id, with a file job.json beside what `runs` keeps there."""
+
+import hashlib
+import hmac
+import json
+import re
+import secrets
+import shutil
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from l2d_core.common.files import write_whole
+from l2d_core.common.json_fields import read_fields
+from l2d_core.config import RunConfig
+from l2d_core.runs.folder import (
+    CONFIG,
+    ENVIRONMENT,
+    HISTORY,
+    begin_run,
+    read_config,
+    read_environment,
+    read_history,
+    split_notes,
+)
+from l2d_core.runs.log import Progress
+
+JOB, JOB_VERSION = "job.json", 1
+ID = re.compile(r"[0-9a-f]{16}")
+LINK = re.compile(r"([0-9a-f]{16})(?:\.([\w-]{20,64}))?", re.ASCII)
+MAX_NAME = 80
+PENDING = ("starting", "queued", "running", "stopping")
+CAN_RESUME = ("interrupted", "stopped", "failed")
+
+
+class NotYours(PermissionError):
+    """Whoever asks does not hold the job's link."""
+
+
+class NoSuchJob(LookupError):
+    """There is no job of that id, or no more."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """What finds a job: its id, which all can see, and the token of its owner, or "" for one who only looks."""
+
+    id: str
+    token: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.id}.{self.token}" if self.token else self.id
+
+    @classmethod
+    def read(cls, text: str) -> "Link | None":
+        """The link in a text; None where it is none."""
+        match = LINK.fullmatch(text)
+        return cls(match[1], match[2] or "") if match else None
+
+
+@dataclass(frozen=True)
+class Record:
+    """What job.json says. token_sha256: in hex; created: seconds since 1970; ended: "stopped" or "failed", or "" where
+    the run's own files say how it is; message: why it failed."""
+
+    name: str = ""
+    token_sha256: str = ""
+    created: float = 0.0
+    ended: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class JobView:
+    """What is known of a job at a moment.
+
+    state: "starting", "queued" (place in the line counts from 1), "running", "stopping", "stopped", "interrupted",
+    "failed" or "done"; "broken" where the folder cannot be read. message: what is wrong. history: the fields of
+    `EpochReport`, an epoch a row. elsewhere: another program trains it, which this server cannot stop. split,
+    split_warning: what is in each part of its data, and what is wrong with that, in words.
+    """
+
+    id: str
+    name: str
+    state: str
+    created: float = 0.0
+    config: RunConfig | None = None
+    history: pd.DataFrame = field(default_factory=pd.DataFrame)
+    progress: Progress | None = None
+    place: int = 0
+    message: str = ""
+    wall_seconds: float = 0.0
+    elsewhere: bool = False
+    split: str = ""
+    split_warning: str = ""
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether it waits or runs."""
+        return self.state in PENDING
+
+    @property
+    def can_resume(self) -> bool:
+        """Whether it can be asked to go on."""
+        return self.state in CAN_RESUME
+
+
+def make_job(root: Path, name: str, config: RunConfig) -> Link:
+    """A new job's folder, and the link of its owner. OSError where it cannot be made; nothing is left of it then."""
+    link = Link(secrets.token_hex(8), secrets.token_urlsafe(24))
+    try:
+        begin_run(root / link.id, config)
+        write_record(root / link.id, Record(clean_name(name), _digest(link.token), time.time()))
+    except OSError as problem:
+        shutil.rmtree(root / link.id, ignore_errors=True)
+        raise OSError(without_path(root, problem)) from problem
+    return link
+
+
+def clean_name(name: str) -> str:
+    """A name as it is shown: one line of at most MAX_NAME characters, which can be printed."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in name).split())[:MAX_NAME] or "no name"
+
+
+def find_folder(root: Path, job_id: str) -> Path:
+    """The folder of the job of that id. NoSuchJob where there is none."""
+    folder = root / job_id
+    if not ID.fullmatch(job_id) or not (folder / JOB).is_file():
+        raise NoSuchJob("there is no such job here: it was deleted, or the link is of another server")
+    return folder
+
+
+def require_owner(record: Record, link: Link) -> None:
+    """NotYours unless the link has the token of the job's owner."""
+    if not hmac.compare_digest(_digest(link.token), record.token_sha256):
+        raise NotYours("this job belongs to whoever holds its link: open that link to stop, change or delete it")
+
+
+def read_record(folder: Path) -> Record:
+    """What job.json says; ValueError where it is damaged or of another version."""
+    try:
+        values = json.loads((folder / JOB).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as problem:
+        raise ValueError(f"{JOB} is no JSON: {problem}") from problem
+    version = values.pop("version", None) if isinstance(values, dict) else None
+    if version != JOB_VERSION:
+        raise ValueError(f"{JOB} has version {version!r}, and this program reads version {JOB_VERSION}")
+    return Record(**read_fields(JOB, values, Record))
+
+
+def write_record(folder: Path, record: Record) -> None:
+    """Write job.json. OSError where it cannot be written."""
+    write_whole(folder / JOB, json.dumps({"version": JOB_VERSION, **asdict(record)}, indent=2).encode())
+
+
+def read_job(folder: Path) -> JobView:
+    """A job as its files tell it: as one that nobody trains at this moment."""
+    record = Record(name=folder.name)
+    try:
+        record = read_record(folder)
+        config, environment = read_config(folder), read_environment(folder)
+        history = read_history(folder) if (folder / HISTORY).is_file() else pd.DataFrame()
+    except (ValueError, OSError) as problem:
+        return JobView(folder.name, record.name, "broken", record.created, message=without_path(folder.parent, problem))
+    state = "done" if environment["state"] == "done" else record.ended or "interrupted"
+    message = record.message if state == "failed" else ""
+    seconds = float(environment["wall_seconds"])
+    split, warning = split_notes(environment)
+    return JobView(
+        id=folder.name,
+        name=record.name,
+        state=state,
+        created=record.created,
+        config=config,
+        history=history,
+        message=message,
+        wall_seconds=seconds,
+        split=split,
+        split_warning=warning,
+    )
+
+
+def without_path(root: Path, problem: Exception | str) -> str:
+    """A message in which files are named from the folder of all runs on: where that lies is no visitor's business."""
+    return str(problem).replace(f"{root}/", "")
+
+
+def stamp(folder: Path) -> list[tuple[int, int]]:
+    """What changes whenever one of the files does that `read_job` reads."""
+    found: list[tuple[int, int]] = []
+    for name in (JOB, CONFIG, ENVIRONMENT, HISTORY):
+        try:
+            status = (folder / name).stat()
+            found.append((status.st_mtime_ns, status.st_ino))
+        except OSError:
+            found.append((0, 0))
+    return found
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()

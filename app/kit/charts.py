@@ -1,0 +1,279 @@
+"""Charts from tables: a function a chart, that takes a table and returns a Vega-Lite specification.
+
+The specification of a chart is built by Altair once and kept; a redraw only swaps the data beside it, so that the
+browser updates the marks in place.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from app.kit.looks import ESTIMATORS, GREY, SYSTEMS, Look
+
+ABOVE_ONE = 1.1  # where, on a probability axis, the marks of estimates above 1 stand
+AXIS_END = 1.2
+COUNTS_FLOOR, COUNTS_HEIGHT = -0.34, 0.24  # where, on the axis of shares, the bars of counts stand
+TICKS = [0, 0.2, 0.4, 0.6, 0.8, 1]
+
+Spec = dict[str, Any]
+Columns = dict[str, pa.Array]  # of one length; Arrow, as the browser gets them, takes a tenth of a DataFrame's time
+
+
+def reliability(table: pd.DataFrame, above_one: pd.DataFrame, look: Look, *, is_bounded: bool) -> Spec:
+    """Share right against estimate, bin by bin, over bars of counts that share the axis.
+
+    table: of `calibration.reliability_table` with `cases` and `cases_right`, a seed. above_one: one row, or none, with
+    share_correct, cases and cases_right of the estimates above 1. is_bounded: no estimate can be above 1, so there
+    is no zone to mark.
+    """
+    highest = max([*table["cases"].to_numpy(), *above_one["cases"].to_numpy(), 1])
+    scale = COUNTS_HEIGHT / highest
+    bars = []
+    for part in (table, above_one):
+        tops = {
+            "bar": COUNTS_FLOOR + scale * part["cases"].to_numpy(),
+            "bar_right": COUNTS_FLOOR + scale * part["cases_right"].to_numpy(),
+        }
+        bars.append({**arrow({name: part[name] for name in part.columns}), **arrow(tops)})
+    note = arrow({"text": [f"cases a bin, highest {highest:,.0f}; dark: expert right"]})
+    return with_data(_reliability_spec(look, is_bounded), bins=bars[0], above=bars[1], note=note)
+
+
+def risk(predicted: pd.DataFrame, true: pd.DataFrame, estimator: str, *, is_bounded: bool) -> Spec:
+    """Histogram of the predicted risk as bars, and of the true one as an outline.
+
+    Both tables: low, high, share (of the cases); a first bin from -inf to 0 holds the cases with an estimate above 1,
+    and is drawn with a width of its own. is_bounded: no estimate can be above 1, so there is no zone to mark.
+    """
+    tables = {name: place_below_zero(table) for name, table in (("predicted", predicted), ("true", true))}
+    return with_data(_risk_spec(estimator, is_bounded), **tables)
+
+
+def place_below_zero(table: pd.DataFrame) -> Columns:
+    """A histogram of risk as columns left, right, share and bin; that of all risks below 0 has a place of its own."""
+    low, high = table["low"].to_numpy(), table["high"].to_numpy()
+    below = low < 0
+    names = ["below 0" if under else f"{a:.2f} to {b:.2f}" for under, a, b in zip(below, low, high, strict=True)]
+    left = np.where(below, 1 - ABOVE_ONE - 0.04, low)
+    right = np.where(below, 1 - ABOVE_ONE + 0.04, high)
+    return arrow({"left": left, "right": right, "share": table["share"], "bin": names})
+
+
+def coverage(curves: Columns, points: Columns, rules: Columns, measure: str) -> Spec:
+    """Accuracy against the share that the machine keeps.
+
+    curves: line (of LINES), system, coverage, accuracy; points (operating points): system, coverage, accuracy;
+    rules (horizontal references): line, system (empty for the expert), accuracy. measure: title of the accuracy axis.
+    """
+    systems = tuple(curves["system"].unique().to_pylist())
+    return with_data(_coverage_spec(measure, systems), curves=curves, points=points, rules=rules)
+
+
+def truth(table: pd.DataFrame, estimator: str) -> Spec:
+    """The estimate against the true probability, a mark a case: columns true, estimate."""
+    return with_data(_truth_spec(estimator), cases=arrow({name: table[name] for name in table.columns}))
+
+
+def columns_of(names: Sequence[str], rows: Sequence[tuple[str | float | None, ...]]) -> Columns:
+    """Columns from rows, one value a name; without rows they are empty."""
+    values = zip(*rows, strict=True) if rows else [()] * len(names)
+    return arrow({name: list(column) for name, column in zip(names, values, strict=True)})
+
+
+def stacked(parts: Sequence[Mapping[str, pd.Series | str]]) -> Columns:
+    """The parts one under the other, all with the same columns; a text stands for a column of it."""
+    columns = {}
+    for name, first in parts[0].items():
+        if isinstance(first, str):
+            columns[name] = pa.array([part[name] for part in parts for _ in range(_length(part))])
+        else:
+            columns[name] = pa.array(np.concatenate([part[name] for part in parts]), from_pandas=True)
+    return columns
+
+
+def _length(part: Mapping[str, pd.Series | str]) -> int:
+    return next(len(column) for column in part.values() if not isinstance(column, str))
+
+
+def arrow(columns: Mapping[str, Any]) -> Columns:
+    """Arrays of Arrow, where NaN is "no value"."""
+    return {name: pa.array(np.asarray(values), from_pandas=True) for name, values in columns.items()}
+
+
+def with_data(spec: Spec, **tables: Columns) -> Spec:
+    """The specification with these tables, by name, beside those that it has."""
+    data = {name: pa.table(columns) for name, columns in tables.items()}
+    return {**spec, "datasets": {**spec.get("datasets", {}), **data}}
+
+
+def _probability(title: str, *, labels: bool = True, end: float = AXIS_END) -> dict[str, Any]:
+    return {
+        "scale": alt.Scale(domain=[0, end], nice=False),
+        "axis": alt.Axis(values=TICKS, format="%" if labels else "", labels=labels, title=title, grid=True),
+    }
+
+
+def tooltips(*fields: tuple[str, str, str]) -> list[alt.Tooltip]:
+    """Numbers to be shown at a mark: column, title, format."""
+    return [alt.Tooltip(field, type="quantitative", title=title, format=form) for field, title, form in fields]
+
+
+LINES = {"this system": [1, 0], "optimal deferral": [6, 3], "random deferral": [2, 3]}
+BIN_TOOLTIPS = (
+    ("low", "from", ".3f"),
+    ("high", "to", ".3f"),
+    ("mean_probability", "mean estimate", ".3f"),
+    ("share_correct", "share right", ".3f"),
+    ("cases", "cases, a seed", ",.1f"),
+)
+
+
+@cache
+def _reliability_spec(look: Look, is_bounded: bool) -> Spec:
+    layers = [*_reliability_ground()[is_bounded:], *_reliability_marks(look), *_count_bars(look)]
+    return finish(alt.layer(*layers).properties(height=320))
+
+
+def _reliability_ground() -> list[alt.Chart]:
+    zone = pd.DataFrame({"x": [1.0], "x2": [AXIS_END], "y": [0.0], "y2": [1.0]})
+    line = pd.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]})
+    x = alt.X("low:Q", **_probability("estimate of P(the expert is right)"))
+    return [
+        alt.Chart(zone).mark_rect(color=GREY, opacity=0.14).encode(x="x:Q", x2="x2:Q", y="y:Q", y2="y2:Q"),
+        alt.Chart(alt.NamedData("bins"))
+        .mark_rect(color=GREY, opacity=0.28)
+        .encode(x=x, x2="high:Q", y="band_low:Q", y2="band_high:Q"),
+        alt.Chart(line).mark_line(color=GREY, strokeWidth=1.2).encode(x="x:Q", y="y:Q"),
+    ]
+
+
+def _reliability_marks(look: Look) -> list[alt.Chart]:
+    bins = alt.Chart(alt.NamedData("bins")).transform_filter("datum.n > 0")
+    above = alt.Chart(alt.NamedData("above"))
+    x = alt.X("mean_probability:Q")
+    y = alt.Y(
+        "share_correct:Q",
+        scale=alt.Scale(domain=[COUNTS_FLOOR, 1], nice=False),
+        axis=alt.Axis(values=TICKS, format="%", title="share right"),
+    )
+    point = {"filled": True, "size": 62, "color": look.color, "shape": look.shape, "opacity": 1}
+    at_zone = alt.X(datum=ABOVE_ONE)
+    tooltip = tooltips(("share_correct", "share right", ".3f"), ("cases", "cases above 1, a seed", ",.1f"))
+    return [
+        bins.mark_line(color=look.color, strokeDash=list(look.dash), strokeWidth=1.5, opacity=0.7).encode(x=x, y=y),
+        bins.mark_rule(color=look.color, strokeWidth=1.6).encode(x=x, y="interval_low:Q", y2="interval_high:Q"),
+        bins.mark_point(**point).encode(x=x, y=y, tooltip=tooltips(*BIN_TOOLTIPS)),
+        above.mark_point(**point).encode(x=at_zone, y="share_correct:Q", tooltip=tooltip),
+        above.mark_text(dy=-12, color=GREY, fontSize=11, text="above 1").encode(x=at_zone, y="share_correct:Q"),
+    ]
+
+
+def _count_bars(look: Look) -> list[alt.Chart]:
+    bins, above, note = (alt.Chart(alt.NamedData(name)) for name in ("bins", "above", "note"))
+    zone = {"x": alt.XDatum(ABOVE_ONE - 0.04), "x2": alt.X2Datum(ABOVE_ONE + 0.04)}
+    whole, right = ({"color": look.color, "opacity": opacity} for opacity in (0.3, 0.9))
+    tooltip = tooltips(*BIN_TOOLTIPS)
+    top = alt.Y("bar:Q")
+    return [
+        bins.mark_rect(**whole).encode(x="low:Q", x2="high:Q", y=top, y2=_floor(), tooltip=tooltip),
+        bins.mark_rect(**right).encode(x="low:Q", x2="high:Q", y="bar_right:Q", y2=_floor(), tooltip=tooltip),
+        above.mark_rect(**whole).encode(**zone, y=top, y2=_floor()),
+        above.mark_rect(**right).encode(**zone, y="bar_right:Q", y2=_floor()),
+        note.mark_text(align="left", baseline="top", color=GREY, fontSize=10.5, dx=2).encode(
+            x=alt.XDatum(0), y=alt.YDatum(-0.02), text="text:N"
+        ),
+    ]
+
+
+def _floor() -> alt.Y2Datum:
+    return alt.Y2Datum(COUNTS_FLOOR)
+
+
+@cache
+def _risk_spec(estimator: str, is_bounded: bool) -> Spec:
+    look = ESTIMATORS[estimator]
+    axis = alt.Axis(values=TICKS, format="%", title="risk = 1 - P(the expert is right)")
+    x = alt.X("left:Q", scale=alt.Scale(domain=[1 - AXIS_END, 1], nice=False), axis=axis)
+    y = alt.Y("share:Q", axis=alt.Axis(format="%", title="share of cases", tickCount=4))
+    tooltip = [alt.Tooltip("bin:N", title="risk"), *tooltips(("share", "share of cases", ".1%"))]
+    zone = alt.Chart(pd.DataFrame({"x": [1 - AXIS_END], "x2": [0.0]}))
+    predicted, true = alt.Chart(alt.NamedData("predicted")), alt.Chart(alt.NamedData("true"))
+    bars = {"x": x, "x2": "right:Q", "y": y, "y2": alt.Y2Datum(0), "tooltip": tooltip}
+    layers = [
+        zone.mark_rect(color=GREY, opacity=0.14).encode(x="x:Q", x2="x2:Q"),
+        predicted.mark_rect(color=look.color, opacity=0.75).encode(**bars),
+        true.mark_rect(filled=False, fillOpacity=0, stroke=GREY, strokeWidth=1.8).encode(**bars),
+    ]
+    return finish(alt.layer(*layers[is_bounded:]).properties(height=180))
+
+
+@cache
+def _coverage_spec(measure: str, systems: tuple[str, ...]) -> Spec:
+    looks = [look for look in SYSTEMS.values() if look.title in systems]
+    names = [look.title for look in looks]
+    legend = {"title": None, "orient": "bottom", "columns": 2}
+    color = alt.Color(
+        "system:N",
+        scale=alt.Scale(domain=names, range=[k.color for k in looks]),
+        legend=alt.Legend(**legend | {"columns": 1 if len(names) > 2 else 2}),
+    )
+    shape = alt.Shape("system:N", scale=alt.Scale(domain=names, range=[k.shape for k in looks]))
+    dash = alt.StrokeDash(
+        "line:N",
+        scale=alt.Scale(domain=list(LINES), range=list(LINES.values())),
+        legend=alt.Legend(**legend, symbolStrokeColor=GREY),
+    )
+    axis = alt.Axis(format="%", title="coverage: share of cases that the machine keeps")
+    x = alt.X("coverage:Q", scale=alt.Scale(domain=[0, 1]), axis=axis)
+    y = alt.Y("accuracy:Q", scale=alt.Scale(zero=False), axis=alt.Axis(format="%", title=measure))
+    numbers = tooltips(("coverage", "coverage", ".1%"), ("accuracy", measure, ".2%"))
+    tooltip = [alt.Tooltip("system:N"), *numbers]
+    rule = {"strokeDash": [1, 3], "strokeWidth": 1.5}
+    curves, points, rules = (alt.Chart(alt.NamedData(name)) for name in ("curves", "points", "rules"))
+    return finish(
+        alt.layer(
+            rules.transform_filter("datum.system == ''").mark_rule(**rule, color=GREY).encode(y=y),
+            rules.transform_filter("datum.system != ''").mark_rule(**rule).encode(y=y, color=color),
+            _rule_name(rules, "machine alone", align="right", dx=-4).encode(x=alt.XDatum(1), y=y),
+            _rule_name(rules, "expert alone", align="left", dx=4).encode(x=alt.XDatum(0), y=y),
+            curves.mark_line(strokeWidth=2).encode(x=x, y=y, color=color, strokeDash=dash, tooltip=tooltip),
+            points.mark_point(filled=True, size=150, opacity=1, stroke="white", strokeWidth=1.2).encode(
+                x=x, y=y, color=color, shape=shape, tooltip=tooltip
+            ),
+        ).properties(height=300)
+    )
+
+
+def _rule_name(rules: alt.Chart, line: str, **place: str | int) -> alt.Chart:
+    text = rules.transform_filter(f"datum.line == '{line}'").transform_aggregate(accuracy="max(accuracy)")
+    return text.mark_text(color=GREY, baseline="bottom", fontSize=11, text=line, **place)
+
+
+@cache
+def _truth_spec(estimator: str) -> Spec:
+    look = ESTIMATORS[estimator]
+    line = alt.Chart(pd.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]}))
+    cases = alt.Chart(alt.NamedData("cases"))
+    x = alt.X("true:Q", **_probability("true P(the expert is right | x)", end=1.0))
+    y = alt.Y("estimate:Q", **_probability("estimate"))
+    return finish(
+        alt.layer(
+            line.mark_line(color=GREY).encode(x="x:Q", y="y:Q"),
+            cases.mark_point(filled=True, size=14, opacity=0.5, color=look.color, shape=look.shape).encode(
+                x=x, y=y, tooltip=tooltips(("true", "true", ".3f"), ("estimate", "estimate", ".3f"))
+            ),
+        ).properties(height=230)
+    )
+
+
+def finish(chart: alt.TopLevelMixin) -> Spec:
+    """The chart as a dict, with its own small tables inside and the named ones left to be filled."""
+    spec = chart.to_dict(validate=False)  # the tests validate it
+    # A screen reader gets a chart's numbers as text beside it (section.chart), and not mark by mark.
+    spec["config"] = {"legend": {"layout": {"bottom": {"direction": "vertical"}}}, "mark": {"aria": False}}
+    return spec

@@ -1,0 +1,99 @@
+"""A section of charts: its question, what is drawn, a switch from charts to numbers, and the table to download."""
+
+from html import escape
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from app.kit import charts
+from app.kit.looks import ESTIMATORS
+
+VIEWS = ("Charts", "Numbers")
+
+
+def header(question: str, explanation: str, name: str, tables: dict[str, pd.DataFrame]) -> bool:
+    """Draw the head of a section; returns whether the numbers are wanted in place of the charts.
+
+    tables: what the charts draw, by estimator or system, for one CSV file.
+    """
+    with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
+        st.header(question, anchor=False, width="content")
+        with st.container(horizontal=True, width="content", vertical_alignment="bottom"):
+            view = st.segmented_control(
+                "View",
+                VIEWS,
+                default="Charts",
+                required=True,
+                key=f"view-{name}",
+                label_visibility="collapsed",
+            )
+            st.download_button(
+                f"Table: {name}",
+                lambda: to_csv(tables),
+                f"{name}.csv",
+                "text/csv",
+                key=f"download-{name}",
+                icon=":material/download:",
+                on_click="ignore",
+                help="The numbers behind these charts as CSV. For a picture, use the button that each chart shows "
+                "on its upper right when pointed at.",
+            )
+    st.caption(explanation)
+    return view == "Numbers"
+
+
+def chart(spec: charts.Spec, key: str, name: str, text: str) -> None:
+    """Draw a Vega chart, and after it, for screen readers alone, what it shows with its numbers.
+
+    name: the chart's own accessible name. It stays the same as the numbers change: a new one would make the browser
+    build the chart anew instead of moving its marks.
+    """
+    st.vega_lite_chart(spec, key=key, alt=f"{name}. Its numbers are in the text that follows.")
+    st.html(f'<p class="for-screen-readers">{escape(text)}</p>')
+
+
+def name_of(estimator: str) -> str:
+    """The estimator's name behind its colour, as HTML in Markdown."""
+    look = ESTIMATORS[estimator]
+    return f'<span class="mark" style="background: {look.color}"></span>**{look.title}**'
+
+
+# What the columns of the tables behind the charts are called on a page; columns that are not here are only in the CSV.
+COLUMNS = {
+    "low": "from",
+    "high": "to",
+    "cases": "cases",
+    "mean_probability": "estimate",
+    "share_correct": "right",
+    "gap": "gap",
+    "interval_low": "right from",
+    "interval_high": "right to",
+    "band_low": "band from",
+    "band_high": "band to",
+    "share": "predicted",
+    "true_share": "true",
+    "coverage": "coverage",
+    "system_accuracy": "system",
+    "machine_accuracy": "machine, kept",
+    "optimal": "optimal",
+    "random": "random",
+    "true": "true",
+    "estimate": "estimate",
+    "x1": "x1",
+    "x2": "x2",
+    "share_of_seeds": "deferred",
+}
+
+
+def table(frame: pd.DataFrame) -> None:
+    """A table of the columns of COLUMNS, three digits each; cases are those of one seed."""
+    shown = frame[[name for name in COLUMNS if name in frame]].round(3)
+    if "low" in shown and np.isneginf(shown["low"]).any():
+        shown["low"] = ["no limit" if np.isneginf(low) else f"{low:g}" for low in shown["low"]]
+    st.dataframe(shown.rename(columns=COLUMNS), hide_index=True, height=300)
+
+
+def to_csv(tables: dict[str, pd.DataFrame]) -> str:
+    """The tables one under the other, with a first column that names each."""
+    return pd.concat(tables, names=["of", "row"]).reset_index("of").to_csv(index=False)

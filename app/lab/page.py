@@ -1,0 +1,49 @@
+"""Live lab: when may we believe that the expert will be right?"""
+
+from types import ModuleType
+
+import streamlit as st
+
+from app.fits import shared
+from app.lab import settings_panel
+from app.sharing import foot
+from l2d_core.datasets import LAB_DATASETS
+
+DIAGNOSIS_NOTE = "A research demonstration on published images: not for diagnosis, and no advice on any lesion."
+
+
+def results() -> ModuleType:
+    """What draws them. The library for its charts takes a while to import, which it can do while the first fit runs."""
+    from app.lab import results as lab_results
+
+    return lab_results
+
+
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    st.title("Live lab", anchor=False, width="content")
+    st.markdown("When may we believe that the expert will be right?", width="content")
+asked = foot.current_teaching()
+foot.draw_teaching()
+with st.sidebar:
+    settings = settings_panel.draw(asked)
+if LAB_DATASETS[settings.dataset].is_medical:
+    st.caption(f":material/medical_information: {DIAGNOSIS_NOTE}")
+view = settings_panel.current_view()
+status = st.empty()
+seeds = "1 seed" if settings.num_seeds == 1 else f"{settings.num_seeds} seeds"
+try:
+    result = shared.fit_board().get(
+        settings,
+        lambda on_progress: shared.workers().run(settings, view, on_progress=on_progress),
+        lambda done: status.progress(done, f"Training for {seeds}: {done:.0%}"),
+        meanwhile=results,
+    )
+except (OSError, ValueError) as problem:
+    status.error(str(problem))
+else:
+    status.caption(
+        f"Trained {settings.num_seeds} x {len(settings.surrogates)} heads on {result.num_train:,} cases in "
+        f"{result.seconds:.2f} s; scored on {result.num_test:,} test cases."
+    )
+    if foot.is_revealed(asked, settings):
+        results().draw(result)

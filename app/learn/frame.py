@@ -1,0 +1,141 @@
+"""The frame of a step of the lesson: text and controls beside its pictures, then a question with its answer hidden.
+
+Steps are drawn within `noting`: what is drawn is also noted in a `Sheet`, of which the handout is made.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from app.kit import section
+from app.kit.charts import Spec
+
+# Of all steps, in their order: a link holds those that were set, and a step knows those of the others.
+SETTINGS = (
+    "asked",
+    "vehicles",
+    "animals",
+    "n",
+    "bins",
+    "boldness",
+    "draw",
+    "right",
+    "first",
+    "slip",
+    "proxy",
+    "first_half",
+    "groups",
+    "risk",
+)
+
+
+def key_of(name: str) -> str:
+    """The key, in the session and in the address, of one of SETTINGS."""
+    if name not in SETTINGS:
+        raise ValueError(f"the setting must be one of {', '.join(SETTINGS)}, got {name}")
+    return f"learn_{name}"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The question at the end of a step, and what is to be revealed, with numbers of this moment; Markdown."""
+
+    question: str
+    answer: str
+
+
+@dataclass
+class Sheet:
+    """What a step showed: text (Markdown), settings (label and value), pictures (specification, name, words), captions.
+
+    name: one a step, for keys.
+    """
+
+    name: str
+    text: str = ""
+    settings: list[tuple[str, str]] = field(default_factory=list)
+    pictures: list[tuple[Spec, str, str]] = field(default_factory=list)
+    captions: list[str] = field(default_factory=list)
+
+
+_SHEET: ContextVar[Sheet] = ContextVar("sheet")
+
+
+@contextmanager
+def noting(name: str) -> Iterator[Sheet]:
+    """Note what a step draws meanwhile."""
+    sheet = Sheet(name)
+    token = _SHEET.set(sheet)
+    try:
+        yield sheet
+    finally:
+        _SHEET.reset(token)
+
+
+def step(text: str) -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Draw a step's text; returns the column below it, for controls, and the one for the picture."""
+    with st.container(key=f"wide-charts-learn-{_SHEET.get().name}"):
+        left, right = st.columns([5, 7], gap="large")
+    _draw_text(left, text)
+    return left, right
+
+
+def step_above(num_pictures: int, text: str) -> tuple[DeltaGenerator, list[DeltaGenerator]]:
+    """As `step`, for several pictures in a row, with the text and the controls above them."""
+    left, right = st.columns([7, 5], gap="large", vertical_alignment="bottom")
+    _draw_text(left, text)
+    with st.container(key=f"charts-learn-{_SHEET.get().name}"):
+        return right, st.columns(num_pictures)
+
+
+def slide(label: str, key: str, low: Any, high: Any, start: Any, step: Any = None, **options: Any) -> Any:
+    """A slider whose setting is in the address."""
+    value = st.slider(
+        label, low, high, start, step, key=key_of(key), bind="query-params", persist_state="session", **options
+    )
+    note_setting(label, value)
+    return value
+
+
+def slide_share(label: str, key: str, low: int, high: int, start: int, step: int = 1) -> float:
+    """A slider in percent; returns the share, in 0..1."""
+    value = st.slider(
+        label, low, high, start, step, format="%d %%", key=key_of(key), bind="query-params", persist_state="session"
+    )
+    note_setting(label, f"{value} %")
+    return value / 100
+
+
+def note_setting(label: str, value: Any) -> None:
+    """Note a setting that was made otherwise than by `slide`."""
+    _SHEET.get().settings.append((label, str(value)))
+
+
+def picture(spec: Spec, key: str, name: str, words: str) -> None:
+    """Draw a chart, with its words for screen readers."""
+    section.chart(spec, key, name, words)
+    _SHEET.get().pictures.append((spec, name, words))
+
+
+def explain(text: str) -> None:
+    """Draw a caption: how to read a picture, or what is set for it; plain text."""
+    st.caption(text)
+    _SHEET.get().captions.append(text)
+
+
+def ask(answer: Answer, key: str) -> None:
+    """Draw the question, and the answer behind a click."""
+    with st.container(border=True, key=f"question-{key}"):
+        st.markdown(f"**Think first.** {answer.question}")
+        if st.toggle("Show the answer", key=f"answer-{key}"):
+            st.markdown(answer.answer)
+
+
+def _draw_text(column: DeltaGenerator, text: str) -> None:
+    column.markdown(text)
+    _SHEET.get().text = text

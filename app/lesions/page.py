@@ -1,0 +1,72 @@
+"""Skin lesions: should this one go to the expert, and what is the risk either way?"""
+
+import time
+
+import streamlit as st
+
+from app.kit import memory
+from app.lesions import drop, expert, networks, results
+from app.lesions.state import MAX_ENTRIES, MAX_SESSION_PIXELS, LesionSession, score_batch
+from l2d_core.lesions import system as lesions
+
+DIAGNOSIS_NOTE = (
+    "Research demonstration, not for diagnosis: networks trained on published images, that know seven kinds of lesions "
+    "and nothing else. They name one of the seven for any picture. If a lesion worries you, see a doctor."
+)
+# After so much scoring, what is done is shown: the first soon, and then less often, since drawing takes time too.
+FIRST_SLICE_SECONDS, SLICE_SECONDS = 0.5, 2.5
+
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    st.title("Skin lesions", anchor=False, width="content")
+    st.markdown("Should this one go to the expert, and what is the risk either way?", width="content")
+st.warning(DIAGNOSIS_NOTE, icon=":material/medical_information:")
+
+
+def score(session: LesionSession, system: lesions.LesionSystem) -> None:
+    """Score what waits for a while, and say how far it is."""
+    bar, end = st.empty(), time.monotonic() + (SLICE_SECONDS if session.entries else FIRST_SLICE_SECONDS)
+    while len(session.intake) and time.monotonic() < end:
+        score_batch(session, system)
+        done = len(session.entries)
+        total = done + len(session.intake)
+        bar.progress(done / max(total, 1), f"Scored {done:,} of {total:,} pictures")
+    if not len(session.intake):
+        bar.empty()
+
+
+def draw() -> None:
+    """All below the note: ways in, and what is known of what came in."""
+    missing = networks.missing_commands()
+    if missing:
+        st.info("The networks of this page are not shipped here. With HAM10000 in the folder DIR, these make them:")
+        st.code("\n".join(missing), language="sh")
+        return
+    loading = networks.load_in_background()
+    with st.sidebar:
+        choice = expert.draw()
+    session = drop.current()
+    drop.draw(session)
+    if not (len(session.intake) or session.entries):
+        st.info("Drop an image above, or try the drawn example.", icon=":material/imagesmode:")
+        return
+    try:
+        with st.spinner("Loading the networks, once for all visitors ..."):
+            system = loading.result()
+        score(session, system)
+        judge = networks.judge_of(choice.kind, choice.accuracy, choice.wrong)
+    except (OSError, ValueError) as problem:
+        if loading.done() and loading.exception() is not None:
+            networks.load_in_background.clear()  # the next visit tries again
+        st.error(str(problem))
+        return
+    if session.left_out:
+        most = f"{MAX_ENTRIES:,} pictures, or {MAX_SESSION_PIXELS // 10**6:,} million pixels in all"
+        st.warning(f"More than {most}: {session.left_out:,} were left out. Press Clear to go on.")
+    if session.entries:
+        results.draw(session, system, judge, choice.kind, busy=len(session.intake) > 0)
+    if len(session.intake):
+        st.rerun()
+
+
+memory.keep_off_disk()
+draw()

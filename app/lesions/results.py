@@ -1,0 +1,170 @@
+"""What is known of a session's pictures: who decides by which rule, cards, the table of all, and the CSV."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app.kit.looks import ESTIMATORS, SYSTEMS
+from app.lesions import card as lesion_card
+from app.lesions import rows as lesion_rows
+from app.lesions.expert import EXPERTS
+from app.lesions.patients import unknown_of
+from app.lesions.state import Entry, LesionSession, expert_answers, join
+from l2d_core.datasets import LAB_DATASETS
+from l2d_core.evaluation.similar_cases import Reading, Reference, read_cases
+from l2d_core.lesions.system import Judge, LesionSystem
+
+CARDS = 6
+_KEPT: dict[str, Any] = {"bind": "query-params", "persist_state": "session"}
+WORDS = {"age": "age", "sex": "sex", "localization": "site"}
+
+
+def draw(session: LesionSession, system: LesionSystem, judge: Judge, kind: str, *, busy: bool) -> None:
+    """Draw all results; kind: of the expert, in EXPERTS. busy: more pictures wait, so that there is no CSV yet."""
+    entries = session.first_entries()
+    readings = _read(session, judge, entries)
+    answers = expert_answers(session, system) if kind == "mixer" else None
+    deferred = _draw_rule(readings) if readings else {}
+    titles = [LAB_DATASETS["ham10000"].class_titles.get(name, name) for name in system.class_names]
+    _draw_cards(session, readings, judge.reference, titles, deferred, answers)
+    st.header("All files", anchor=False)
+    st.caption(lesion_rows.count(session))
+    rows = lesion_rows.table(session, readings, deferred, system.class_names, answers)
+    _draw_table(rows)
+    st.download_button(
+        "All files (CSV)",
+        lambda: lesion_rows.to_csv(rows, EXPERTS[kind]),
+        "skin_lesions.csv",
+        "text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+        disabled=busy,
+    )
+
+
+def _read(session: LesionSession, judge: Judge, entries: Sequence[Entry]) -> dict[str, Reading]:
+    """Digest -> reading, each picture once."""
+    if not entries:
+        return {}
+    seen = join([session.cases[entry.digest] for entry in entries])
+    readings = read_cases(judge.reference, judge.logits(seen))
+    return dict(zip((entry.digest for entry in entries), readings, strict=True))
+
+
+def _draw_rule(readings: Mapping[str, Reading]) -> dict[str, dict[str, bool]]:
+    """Draw the rule's controls and what it does; returns surrogate -> digest -> whether it is deferred."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        rule = st.segmented_control(
+            "Which are deferred?",
+            list(lesion_rows.RULES),
+            default="budget",
+            required=True,
+            format_func=lesion_rows.RULES.get,
+            key="lesion_rule",
+            **_KEPT,
+            help="Either at most this share of the images goes to the expert, those first where its score exceeds the "
+            "machine's by most; or all where it exceeds it by at least this margin. A share of 100 % and a margin of 0 "
+            "leave it to the systems themselves.",
+        )
+        if rule == "threshold":
+            value = st.slider("Margin, in points", -100, 100, 0, key="lesion_threshold", width=300, **_KEPT) / 100
+        else:
+            value = st.slider("Budget", 0, 100, 100, format="%d %%", key="lesion_budget", width=300, **_KEPT) / 100
+    deferred = lesion_rows.decisions(readings, rule, value)
+    counts = [
+        f"{SYSTEMS[name].title}: **{sum(cases.values()):,} of {len(cases):,}** to the expert"
+        for name, cases in deferred.items()
+    ]
+    st.markdown(" · ".join(counts))
+    st.caption(
+        "Margins and confidences are on each system's own scale: one-vs-all rates each class by itself, so that its "
+        "confidences need not add up to 100 %. A risk is 1 - P(right); the dark mark is this picture's place among the "
+        "test images."
+    )
+    return deferred
+
+
+def _draw_cards(
+    session: LesionSession,
+    readings: Mapping[str, Reading],
+    reference: Reference,
+    titles: Sequence[str],
+    deferred: Mapping[str, Mapping[str, bool]],
+    answers: Mapping[str, int] | None,
+) -> None:
+    st.html(lesion_card.SHEET)
+    numbered = list(enumerate(session.entries, 1))
+    pages = -(-len(numbered) // CARDS)
+    page = 1
+    if pages > 1:
+        page = min(st.pagination(pages, key=f"lesion-page-{session.generation}"), pages)
+    first_of: dict[str, tuple[Entry, int]] = {}
+    for number, entry in numbered:
+        first_of.setdefault(entry.digest, (entry, number))
+    for number, entry in numbered[CARDS * (page - 1) : CARDS * page]:
+        with st.container(border=True):
+            if not entry.digest:
+                st.html(lesion_card.failed(entry, number))
+                continue
+            told = [] if answers is None else _expert_says(session, entry, answers, titles)
+            if first_of[entry.digest][1] != number:
+                st.html(lesion_card.double(entry, number, *first_of[entry.digest], told))
+            else:
+                st.html(
+                    lesion_card.card(
+                        entry,
+                        number,
+                        session.cases[entry.digest],
+                        readings[entry.digest],
+                        reference,
+                        titles,
+                        {name: cases[entry.digest] for name, cases in deferred.items()},
+                        told,
+                    )
+                )
+
+
+def _expert_says(session: LesionSession, entry: Entry, answers: Mapping[str, int], titles: Sequence[str]) -> list[str]:
+    """The expert network's own answer, or why there is none, and what is odd in the table's row: a sentence each."""
+    patient = session.patients.of(entry.name) if session.patients else None
+    notes = session.patients.notes_of(entry.name) if session.patients else []
+    odd = [f"{note[0].upper()}{note[1:]}." for note in notes]
+    if entry.key in answers and patient is not None:
+        told = f"{patient['age']} years, {patient['sex']}, {patient['localization']}"
+        return [f"The MLP-Mixer itself, told of {told}, says: {titles[answers[entry.key]]}.", *odd]
+    unknown = unknown_of(patient)
+    lacking = " and ".join(", ".join(WORDS[name] for name in unknown).rsplit(", ", 1))
+    is_given = any(f" {name} " in note for name in unknown for note in notes)
+    why = "which the table gives in no way that it knows" if is_given else "which the table does not give"
+    return [f"The MLP-Mixer's own answer needs {lacking}, {why}: none is invented.", *odd]
+
+
+def _draw_table(rows: pd.DataFrame) -> None:
+    number = st.column_config.NumberColumn
+    config: dict[str, object] = {
+        "number": number("#", width=50, pinned=True),
+        "file": st.column_config.TextColumn("file", width=190, pinned=True),
+        "state": st.column_config.TextColumn("state", width=110),
+        "remarks": st.column_config.TextColumn("remarks", width="large"),
+        "expert_answer": "expert says",
+        "localization": "site",
+    }
+    shown = rows.copy()
+    for name, look in SYSTEMS.items():
+        config[f"{name}_decides"] = f"{look.title} decides"
+        config[f"{name}_class"] = f"{look.title} says"
+        config[f"{name}_machine_risk"] = number(f"machine risk, {look.title}", format="%.1f %%")
+        config[f"{name}_margin"] = number(
+            f"margin, {look.title}", format="%.1f", help="expert minus machine, in points"
+        )
+    for name, look in ESTIMATORS.items():
+        config[f"{name}_expert_risk"] = number(f"expert risk, {look.title}", format="%.1f %%")
+    for column in shown.columns:
+        if column.endswith(("_risk", "_margin")):
+            shown[column] = 100 * shown[column].astype(float)
+        elif column != "number":
+            shown[column] = shown[column].astype(object).fillna("")
+    with st.container(key="lesion-table"):
+        st.dataframe(shown, hide_index=True, column_config=config, alt="All files with decisions and risks")

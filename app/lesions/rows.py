@@ -1,0 +1,125 @@
+"""The table of all files, failed ones too, and the same as CSV."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from app.lesions.state import Entry, LesionSession
+from l2d_core.evaluation.deferral import defer_by_budget
+from l2d_core.evaluation.similar_cases import Reading
+from l2d_core.lesions.system import NEEDED
+
+DEMONSTRATION = "Research demonstration, not for diagnosis"
+SCORED, DOUBLE, FAILED = "scored", "same picture as", "not read"
+RULES = {"budget": "At most this share", "threshold": "From this margin on"}
+
+
+def decide(margins: np.ndarray, rule: str, value: float) -> np.ndarray:
+    """Which of N cases are deferred, (N,) bool; value: a share for "budget", a margin for "threshold"."""
+    return margins >= value if rule == "threshold" else defer_by_budget(margins, value, forced=False)
+
+
+def decisions(readings: Mapping[str, Reading], rule: str, value: float) -> dict[str, dict[str, bool]]:
+    """Surrogate -> digest -> whether the case is deferred by the rule, each picture counted once."""
+    surrogates = next(iter(readings.values())).systems if readings else {}
+    chosen = {}
+    for surrogate in surrogates:
+        margins = np.array([reading.systems[surrogate].margin for reading in readings.values()])
+        chosen[surrogate] = dict(zip(readings, decide(margins, rule, value).tolist(), strict=True))
+    return chosen
+
+
+def table(
+    session: LesionSession,
+    readings: Mapping[str, Reading],
+    deferred: Mapping[str, Mapping[str, bool]],
+    class_names: Sequence[str],
+    answers: Mapping[str, int] | None = None,
+) -> pd.DataFrame:
+    """A row a file, in the order of upload; None where a file could not be read, or an answer is not known.
+
+    answers: key -> the expert network's own answer for that file, where that is the expert.
+    """
+    rows: list[dict[str, object]] = []
+    first_of: dict[str, tuple[int, str]] = {}
+    for number, entry in enumerate(session.entries, 1):
+        row: dict[str, object] = {"number": number, "file": entry.name, "state": SCORED, "remarks": ""}
+        if not entry.digest:
+            rows.append(row | {"state": FAILED, "remarks": entry.reason})
+            continue
+        first, name = first_of.setdefault(entry.digest, (number, entry.name))
+        if first != number:
+            row["state"] = f"{DOUBLE} {first} ({name})"
+        odd = session.patients.notes_of(entry.name) if session.patients else []
+        row["remarks"] = "; ".join((*session.cases[entry.digest].warnings, *entry.notes[1:], *odd))
+        row |= _numbers(readings[entry.digest], entry.digest, deferred, class_names)
+        if answers is not None:
+            row["expert_answer"] = class_names[answers[entry.key]] if entry.key in answers else None
+        rows.append(row | _patient(session, entry))
+    return pd.DataFrame(rows, columns=_columns(readings, answers is not None, session.patients is not None))
+
+
+def count(session: LesionSession) -> str:
+    """How many files came in, and what became of them."""
+    done, read = len(session.entries), [entry for entry in session.entries if entry.digest]
+    scored = len(session.first_entries())
+    parts = {
+        "scored": scored,
+        "the same picture as another": len(read) - scored,
+        "not read": done - len(read),
+        "waiting": len(session.intake),
+        "left out": session.left_out,
+    }
+    total = done + len(session.intake) + session.left_out
+    counts = ", ".join(f"{n:,} {what}" for what, n in parts.items() if n or what == "scored")
+    return f"{total:,} {'file' if total == 1 else 'files'} received: {counts}."
+
+
+def _numbers(
+    reading: Reading, digest: str, deferred: Mapping[str, Mapping[str, bool]], class_names: Sequence[str]
+) -> dict[str, object]:
+    row: dict[str, object] = {}
+    for surrogate, system in reading.systems.items():
+        row[f"{surrogate}_class"] = class_names[system.predicted]
+        row[f"{surrogate}_machine_risk"] = system.machine.risk
+        row[f"{surrogate}_margin"] = system.margin
+        row[f"{surrogate}_decides"] = "expert" if deferred[surrogate][digest] else "machine"
+    return row | {f"{estimator}_expert_risk": placed.risk for estimator, placed in reading.expert.items()}
+
+
+def _patient(session: LesionSession, entry: Entry) -> dict[str, str]:
+    patient = session.patients.of(entry.name) if session.patients else None
+    if patient is None:
+        return {}
+    return {name: patient[name] for name in NEEDED}
+
+
+def _columns(readings: Mapping[str, Reading], with_answers: bool, with_patients: bool) -> list[str]:
+    reading = next(iter(readings.values()), None)
+    columns = ["number", "file", "state"]
+    if reading is not None:
+        columns += [f"{name}_{kind}" for kind in ("decides", "class", "machine_risk") for name in reading.systems]
+        columns += [f"{estimator}_expert_risk" for estimator in reading.expert]
+        columns += [f"{name}_margin" for name in reading.systems]
+    columns += ["expert_answer"] * with_answers
+    columns += NEEDED * with_patients
+    return [*columns, "remarks"]
+
+
+def to_csv(rows: pd.DataFrame, expert: str) -> bytes:
+    """The table as UTF-8; the first column says what it is, and no text is what a spreadsheet takes as a formula."""
+    texts = rows.copy()
+    for column in texts.columns:
+        if texts[column].dtype == object or pd.api.types.is_string_dtype(texts[column]):
+            texts[column] = [_harmless(value) for value in texts[column]]
+    texts.insert(0, "note", DEMONSTRATION)
+    texts.insert(1, "expert", _harmless(expert))
+    return texts.to_csv(index=False).encode("utf-8-sig")  # with its mark, by which Excel knows it
+
+
+def _harmless(value: object) -> object:
+    """A text that begins as a formula does gets an apostrophe in front, as spreadsheets write text."""
+    if isinstance(value, str) and value.lstrip().startswith(("=", "+", "-", "@", "＝", "＋", "－", "＠")):
+        return f"'{value}"
+    return value

@@ -1,0 +1,139 @@
+"""Curves of the paper's results: accuracy against k and against coverage, and error against budget."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from app.kit import section
+from app.kit.looks import SYSTEMS, Look
+from app.paper import charts
+from app.paper.looks import METHODS, RULES, SHOWN_FIRST
+from app.paper.parts import heading, part, parts_by
+from l2d_core.reproductions.reproduction import Reproduction
+
+MEASURES = {"machine_accuracy": "machine on kept cases", "system_accuracy": "system accuracy"}
+ORDERS = {"probabilities": "In the paper's order, by probabilities", "logits": "In the order of logits"}
+DATASETS = {"ham10000": "HAM10000", "hate_speech": "HateSpeech", "galaxy_zoo": "Galaxy Zoo"}
+INTERVALS = "Bars: the 95 % interval over seeds, each line's a little aside, and long ones cut."
+
+
+def k(result: Reproduction) -> None:
+    """System accuracy against k, a line a system."""
+    st.caption(f"The expert is good in k of the classes, and guesses in the rest. {INTERVALS}")
+    table = result.details["curve"].rename(columns={"mean": "y", "k": "x"})
+    table = table.assign(title=_titles(table["surrogate"]))
+    _draw(table, _looks(table["surrogate"]), ("k: classes the expert knows", "system accuracy"), "d", "k", "Accuracy")
+
+
+def coverage(result: Reproduction) -> None:
+    """Accuracy against coverage, a row a set of systems, a chart an order of deferring."""
+    st.caption(
+        "The machine keeps the cases that come first, whether or not the system would defer them. The order decides: "
+        f"by probabilities, as in the paper, or by logits. {INTERVALS}"
+    )
+    measure = _ask_measure()
+    table = result.details["curves"].rename(columns={"mean": "y", "coverage": "x"})
+    table = table[table["measure"] == measure].assign(title=lambda own: _titles(own["surrogate"]))
+    axes = ("coverage: share of cases that the machine keeps", MEASURES[measure])
+    for place, (system, own) in enumerate(parts_by(table, "system")):
+        heading(system)
+        with st.container(key=f"wide-charts-coverage-{place}"):
+            orders = list(parts_by(own, "order"))
+            for (order, lines), column in zip(orders, st.columns(len(orders)), strict=True):
+                with column:
+                    st.markdown(f"**{ORDERS.get(order, 'In another order')}**")
+                    key = f"coverage-{place}-{order}"
+                    _draw(lines, _looks(own["surrogate"]), axes, ".0%", key, f"{system}, by {order}", own)
+
+
+def budgets(result: Reproduction) -> None:
+    """Error against budget, a row a data set, a chart a rule."""
+    st.caption(
+        "The share of wrong answers of machine and expert together, where at most so many cases may be deferred. "
+        f"{INTERVALS}"
+    )
+    table = result.details["curves"].rename(columns={"error": "y", "budget": "x"})
+    chosen = _ask_methods(set(table["method"]))
+    if not chosen:
+        st.info("Choose at least one method above.", icon=":material/show_chart:")
+        return
+    table = table[table["method"].isin(chosen)]
+    table = table.assign(title=[METHODS[name].title for name in table["method"]])
+    looks = [look for name, look in METHODS.items() if name in chosen]
+    for place, (dataset, own) in enumerate(parts_by(table, "dataset")):
+        heading(f"{DATASETS.get(dataset, dataset)}, n = {own['n'].iloc[0]:,.0f} test cases")
+        with st.container(key=f"wide-charts-budgets-{place}"):
+            for rule, column in zip(RULES, st.columns(len(RULES)), strict=True):
+                with column:
+                    st.markdown(f"**{RULES[rule]}**")
+                    axes = ("budget: share that may be deferred", "error")
+                    name = f"{DATASETS.get(dataset, dataset)}, {rule}"
+                    _draw(part(own, rule=rule), looks, axes, ".0%", f"budgets-{place}-{rule}", name, own)
+
+
+def _ask_measure() -> str:
+    """A name in MEASURES."""
+    return st.segmented_control(
+        "Accuracy of",
+        list(MEASURES),
+        default="machine_accuracy",
+        required=True,
+        format_func=MEASURES.get,
+        key="paper_accuracy",
+        bind="query-params",
+        persist_state="session",
+    )
+
+
+def _ask_methods(there: set[str]) -> list[str]:
+    """Some of those that there are, at first those of the paper."""
+    return st.multiselect(
+        "Methods",
+        [name for name in METHODS if name in there],
+        default=[name for name in SHOWN_FIRST if name in there],
+        format_func=lambda name: METHODS[name].title,
+        key="paper_methods",
+        bind="query-params",
+        persist_state="session",
+    )
+
+
+def _titles(surrogates: pd.Series) -> list[str]:
+    return [SYSTEMS[name].title for name in surrogates]
+
+
+def _looks(surrogates: pd.Series) -> list[Look]:
+    return [look for name, look in SYSTEMS.items() if name in set(surrogates)]
+
+
+def _draw(
+    table: pd.DataFrame,
+    looks: Sequence[Look],
+    axes: tuple[str, str],
+    form: str,
+    key: str,
+    name: str,
+    beside: pd.DataFrame | None = None,
+) -> None:
+    """A chart of lines; beside: the table of all charts that share its axis of y."""
+    if table["y"].notna().sum() == 0:
+        st.info("There is nothing to draw here.")
+        return
+    ends = (table if beside is None else beside)["y"]
+    spec = charts.curves(table, looks, axes, form, (float(ends.min()), float(ends.max())))
+    name = f"{name}: {axes[1]} against {axes[0].partition(':')[0]}"
+    section.chart(spec, f"paper-{key}", name, f"{name}. {_say(table, form)}")
+
+
+def _say(table: pd.DataFrame, form: str) -> str:
+    """Each line's points in words."""
+    lines = []
+    for title, own in parts_by(table, "title"):
+        points = own.sort_values("x")[["x", "y"]].dropna().itertuples(index=False)
+        told = ", ".join(
+            f"{100 * y:.1f} % at {x:.0f}" if form == "d" else f"{100 * y:.1f} % at {x:.0%}" for x, y in points
+        )
+        lines.append(f"{title}: {told}")
+    seeds = "1 seed" if table["seeds"].iloc[0] == 1 else f"{table['seeds'].iloc[0]} seeds"
+    return f"{'; '.join(lines)}. {seeds}."

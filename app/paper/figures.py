@@ -1,0 +1,109 @@
+"""The figures of the paper's results: for each result a function that draws it from the result's own tables."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from app.kit import charts, section
+from app.kit.looks import ESTIMATORS
+from app.paper import charts as paper_charts
+from app.paper import curves, ladders
+from app.paper.parts import each_estimator, heading, is_bounded, part, parts_by, say, show
+from l2d_core.reproductions.reproduction import Reproduction
+
+RISK_EXPLANATION = (
+    "Risk is 1 - P(the expert is right). Bars: predicted. Left of 0, shaded: estimates above 1, a negative risk. Grey "
+    "outline: true, known only by the class of each case. An estimate sees the image, not the class: even a perfect "
+    "one is less spread out."
+)
+RELIABILITY_EXPLANATION = (
+    "Reliability: a mark a bin of all seeds together, with the 95 % Wilson interval for one seed's cases. On the "
+    "diagonal it is calibrated; a calibrated estimator's mark falls into the grey band at least 95 % of the time, bin "
+    "by bin. Estimates above 1 are shown apart in the shaded zone."
+)
+
+
+def figure1(result: Reproduction) -> None:
+    """Histograms of the raw estimates, and the share above 1 by both denominators."""
+    st.caption(
+        "How often each estimate says what, before anything is cut off; all seeds together. Shaded: above 1, where no "
+        "probability lies."
+    )
+    for place, (setting, own) in enumerate(parts_by(result.details["histogram"], "setting")):
+        heading(setting)
+        highest = float(own["share"].max())
+        for estimator, look in each_estimator(f"charts-odds-{place}", own["estimator"]):
+            words = say(result.table, ("above_one", "above_one_of_deferred"), setting=setting, estimator=estimator)
+            name = f"Histogram of {look.title}, {setting}"
+            spec = paper_charts.odds(part(own, estimator=estimator), look, highest)
+            section.chart(spec, f"odds-{place}-{estimator}", name, f"{name}. {words}")
+            st.caption(words)
+
+
+def figure2(result: Reproduction) -> None:
+    """Reliability diagrams, and under each the histogram of the risk that it predicts."""
+    st.caption(RELIABILITY_EXPLANATION)
+    st.caption(RISK_EXPLANATION)
+    reliability, above_one = (result.details[name] for name in ("reliability", "above_one"))
+    for place, (setting, bins) in enumerate(parts_by(reliability, "setting")):
+        heading(setting)
+        for estimator, look in each_estimator(f"charts-reliability-{place}", bins["estimator"]):
+            own = {"setting": setting, "estimator": estimator}
+            words = say(result.table, ("ece", "ece_by_chance"), **own)
+            name = f"Reliability diagram of {look.title}, {setting}"
+            above = part(above_one, **own)
+            spec = charts.reliability(part(bins, **own), above, look, is_bounded=is_bounded(estimator))
+            section.chart(spec, f"reliability-{place}-{estimator}", name, f"{name}. {words}")
+            st.caption(words)
+        _draw_risks(result, setting, place)
+
+
+def ham10000(result: Reproduction) -> None:
+    """Distances between predicted and true risk, the histograms, and the classes behind them."""
+    st.caption(f"How far the predicted risk of asking is from the true one. {ladders.EXPLANATION}")
+    ladders.draw(result.table, "risk_distance", "estimator", ESTIMATORS)
+    st.caption(RISK_EXPLANATION)
+    for place, (setting, _) in enumerate(parts_by(result.details["risk_histograms"], "setting")):
+        heading(setting)
+        _draw_risks(result, setting, place)
+    with st.expander("Class by class", icon=":material/category:"):
+        names = {"setting": "setting", "surrogate": "system", "class": "class", "n": "cases"}
+        shares = {"machine_alone": "machine alone", "expert_alone": "expert alone", "deferred": "deferred"}
+        show(result.details["classes"], {**names, **shares, "system": "right in all"}, missing="no examples")
+
+
+def _draw_risks(result: Reproduction, setting: str, place: int) -> None:
+    """A row of histograms of risk, predicted and true."""
+    table = part(result.details["risk_histograms"], setting=setting)
+    true = part(table, estimator="true")
+    estimators = [name for name in table["estimator"] if name != "true"]
+    for estimator, look in each_estimator(f"charts-risk-{place}", estimators):
+        words = say(result.table, ("risk_distance", "risk_near_zero"), setting=setting, estimator=estimator)
+        name = f"Risk histogram of {look.title}, {setting}"
+        predicted = _with_negative(part(table, estimator=estimator))
+        spec = charts.risk(predicted, true, estimator, is_bounded=is_bounded(estimator))
+        section.chart(spec, f"risk-{place}-{estimator}", name, f"{name}. {words}")
+        st.caption(words)
+
+
+def _with_negative(table: pd.DataFrame) -> pd.DataFrame:
+    """The histogram with a first bin for the negative risks, which are all that is in none of its bins."""
+    negative = 1 - float(table["share"].sum())
+    first = pd.DataFrame({"low": [-np.inf], "high": [0.0], "share": [negative if negative > 1e-9 else 0.0]})
+    return pd.concat([first, table[["low", "high", "share"]]], ignore_index=True)
+
+
+# Result -> what draws it.
+FIGURES: dict[str, Callable[[Reproduction], None]] = {
+    "figure1": figure1,
+    "figure2": figure2,
+    "table1": ladders.table1,
+    "classifier_ece": ladders.classifier_ece,
+    "k": curves.k,
+    "coverage": curves.coverage,
+    "ham10000": ham10000,
+    "budgets": curves.budgets,
+    "temperature": ladders.temperature,
+}

@@ -1,0 +1,63 @@
+"""Numbers of the paper's results beside the paper's: calibration errors by setting, distances of risk, scaling."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+import streamlit as st
+
+from app.kit import section
+from app.kit.looks import ESTIMATORS, SYSTEMS, Look
+from app.paper import charts
+from app.paper.looks import SCALING
+from app.paper.parts import parts_by, show
+from app.paper.words import beside, measure_title
+from l2d_core.reproductions.reproduction import Reproduction
+
+EXPLANATION = "Filled marks: ours, with the 95 % interval over seeds. Hollow: the paper's, where it gives a number."
+
+
+def table1(result: Reproduction) -> None:
+    """ECE by setting and estimator."""
+    st.caption(f"The calibration error of P(the expert is right), by setting. {EXPLANATION}")
+    draw(result.table, "ece", "estimator", ESTIMATORS)
+    with st.expander("How far the proxy must be off", icon=":material/calculate:"):
+        st.caption("The proxy's ECE if the network were perfect, and the expert as good everywhere; and as it is.")
+        names = {"proxy_ece_at_optimum": "proxy's ECE at the optimum", "proxy_ece": "proxy's ECE, ours"}
+        show(result.details["proxy_at_optimum"], {"setting": "setting", "expert_alone": "expert right", **names})
+
+
+def classifier_ece(result: Reproduction) -> None:
+    """ECE of the classifier by setting and system."""
+    st.caption(f"The calibration error of the machine's confidence in its own class, by setting. {EXPLANATION}")
+    draw(result.table, "classifier_ece", "surrogate", SYSTEMS)
+    with st.expander("Too sure, or not sure enough", icon=":material/balance:"):
+        names = {"confidence": "confidence, mean", "accuracy": "right"}
+        show(result.details["confidence"], {"setting": "setting", "surrogate": "system", **names})
+
+
+def temperature(result: Reproduction) -> None:
+    """System accuracy by rule of scaling, a chart a set of systems; and the temperatures."""
+    st.caption(f"System accuracy of one-vs-all, by how its rejector is scaled. {EXPLANATION}")
+    for _, own in parts_by(result.table, "setting"):
+        draw(own, "system", "estimator", SCALING, from_zero=False)
+    with st.expander("Temperatures, seed by seed", icon=":material/thermostat:"):
+        table = result.details["temperatures"]
+        rules = [SCALING[str(rule)].title if rule in SCALING else str(rule) for rule in table["rule"]]
+        names = {name: name for name in ("setting", "rule", "seed", "temperature")}
+        show(table.assign(rule=rules), {**names, "log_loss": "log loss on test"}, is_share=False)
+
+
+def draw(table: pd.DataFrame, measure: str, column: str, looks: Mapping[str, Look], *, from_zero: bool = True) -> None:
+    """The rows of a measure, one line each in its setting. column: that which names the look."""
+    rows = table[(table["measure"] == measure) & table[column].isin(list(looks))].reset_index(drop=True)
+    name = measure_title(measure)
+    if rows.empty:
+        st.info(f"There is no {name} in this result.")
+        return
+    rows = rows.assign(group=rows["setting"], title=[looks[one].title for one in rows[column]])
+    rows = rows.astype({"mean": float, "half_width": float, "paper": float})
+    used = [look for key, look in looks.items() if key in set(rows[column])]
+    said = [f"{one['group']}, {one['title']}: {beside(one)}" for one in rows.to_dict("records")]
+    key = f"ladder-{measure}-{rows['group'][0]}"
+    spec = charts.ladder(rows, used, name, from_zero=from_zero)
+    section.chart(spec, key, f"{name}, ours and the paper's", f"{name}. {'; '.join(said)}.")

@@ -1,0 +1,111 @@
+"""A result of the paper on its page: how it was made, its figure, what the numbers say, and all of them."""
+
+import re
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from app.kit.numbers import count
+from app.kit.text import plain
+from app.paper import results, words
+from app.paper.figures import FIGURES
+from app.paper.looks import title_of
+from l2d_core.reproductions.reproduction import Reproduction, say_trainings
+from l2d_core.reproductions.stored import StoredReproduction
+
+MANY_FINDINGS, FIRST_FINDINGS = 12, 6
+LESIONS = "HAM10000"  # in the name of a setting
+DIAGNOSIS_NOTE = "Research demonstration, not for diagnosis: systems trained and tested on published images of lesions."
+
+
+def draw(stored: StoredReproduction, name: str) -> None:
+    """All of it, from top to bottom."""
+    result = stored.result
+    st.header(plain(result.title), anchor=False)
+    st.caption(plain(_about(stored)))
+    if name == "ham10000" or result.table["setting"].str.startswith(LESIONS).any():
+        st.warning(DIAGNOSIS_NOTE, icon=":material/medical_information:")
+    if told := words.tally(result.findings):
+        st.markdown(f"Of {len(result.findings)} findings: {told}")
+    FIGURES[name](result)
+    _draw_findings(result.findings)
+    _draw_numbers(result.table)
+    with st.expander("What differs from the paper", icon=":material/difference:"):
+        st.markdown("\n".join(f"- {plain(note)}" for note in result.notes))
+    _draw_downloads(result, f"{name}-{stored.manifest.scale}")
+
+
+def _about(stored: StoredReproduction) -> str:
+    """Scale, seeds, trainings, wall time and versions."""
+    manifest, trainings = stored.manifest, say_trainings(stored.result)
+    seeds = "1 seed" if len(manifest.seeds) == 1 else f"{len(manifest.seeds)} seeds"
+    as_authors = ", as the authors ran it" if manifest.reference else ""
+    versions = ", ".join(f"{package} {version}" for package, version in manifest.versions.items() if version)
+    return (
+        f"Scale {manifest.scale}: {results.SCALES[manifest.scale].words}{as_authors}; {seeds}; "
+        f"{trainings + '; tables ' if trainings else ''}made in {manifest.seconds:,.1f} s with {versions}."
+    )
+
+
+def _draw_findings(findings: Sequence[str]) -> None:
+    st.header("What the numbers say", anchor=False)
+    first = len(findings) if len(findings) <= MANY_FINDINGS else FIRST_FINDINGS
+    st.markdown(_lines(findings[:first]))
+    if findings[first:]:
+        with st.expander(f"{len(findings) - first} more", icon=":material/unfold_more:"):
+            st.markdown(_lines(findings[first:]))
+
+
+def _lines(findings: Sequence[str]) -> str:
+    """A line a finding, behind the icon of its side."""
+    sides = [words.SIDES[words.side_of(finding)] for finding in findings]
+    return "  \n".join(f"{side.icon} {plain(finding)}" for side, finding in zip(sides, findings, strict=True))
+
+
+def _draw_numbers(table: pd.DataFrame) -> None:
+    shown = _texts(table)
+    known = shown[shown["paper"] != ""]
+    if len(known):
+        st.header("Our numbers beside the paper's", anchor=False)
+        names = ["setting", "measure", "of"]  # cells are Markdown
+        st.table(known.assign(**known[names].map(plain)).set_index("setting"))
+        st.caption(
+            "Ours: mean ± half width of the 95 % interval over seeds (Student's t). n is the number of cases behind "
+            "one seed's number, its mean over seeds where seeds differ."
+        )
+    with st.expander(f"All {len(shown)} numbers", icon=":material/table:"):
+        st.dataframe(shown, hide_index=True, height=420)
+
+
+def _texts(table: pd.DataFrame) -> pd.DataFrame:
+    """The numbers as text, a row each."""
+    rows = [
+        (
+            one["setting"],
+            words.measure_title(one["measure"]),
+            title_of(one["surrogate"], one["estimator"]),
+            words.estimate(one),
+            words.paper(one),
+            count(one["n"]),
+            str(one["seeds"]),
+        )
+        for one in table.to_dict("records")
+    ]
+    return pd.DataFrame(rows, columns=["setting", "measure", "of", "ours", "paper", "n", "seeds"])
+
+
+def _draw_downloads(result: Reproduction, name: str) -> None:
+    """The tables as CSV, as they were kept."""
+    tables = {"numbers": result.table, **result.details}
+    with st.container(horizontal=True):
+        for part, table in tables.items():
+            st.download_button(
+                f"{re.sub('_', ' ', part).capitalize()} (CSV)",
+                table.to_csv(index=False),
+                f"{name}-{part}.csv",
+                "text/csv",
+                key=f"download-{part}",
+                icon=":material/download:",
+                on_click="ignore",
+            )

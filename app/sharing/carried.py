@@ -1,0 +1,57 @@
+"""What the links of a page carry: its settings, and lasting names of their choices.
+
+Each page says it of itself, in its `links.py`; the functions there import what they need only when they are called,
+since the router asks before a page has been drawn.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from app.sharing.links import Shown
+
+Titles = Mapping[str, Mapping[str, str]]  # key of a setting -> name of a choice -> its title
+Settings = Mapping[str, Shown | None]  # key of a setting -> how its value is written in an address
+
+
+@dataclass(frozen=True)
+class Carried:
+    """settings: all that a page's address may hold; None where the page has none.
+
+    titles: names of choices, where Streamlit's own address writes the titles shown. in_address: the settings are read
+    from the address, and not from the session. repeated: keys that may come several times. for_a_class: a teacher may
+    add to its links.
+    """
+
+    settings: Callable[[], Settings | None] = lambda: None
+    titles: Callable[[], Titles] = dict
+    in_address: bool = False
+    repeated: tuple[str, ...] = ()
+    for_a_class: bool = False
+
+
+NOTHING = Carried(in_address=True)
+
+
+def with_titles(titles: Titles, *others: str) -> Settings:
+    """The settings that have titles, each written as one, and others, written as they are."""
+    written: dict[str, Shown | None] = {key: choices.__getitem__ for key, choices in titles.items()}
+    return written | dict.fromkeys(others)
+
+
+def shorten(settings: Iterable[tuple[str, str]], titles: Titles) -> list[tuple[str, str]]:
+    """Settings for an address, with names in place of titles."""
+    names = {key: {title: name for name, title in choices.items()} for key, choices in titles.items()}
+    return [(key, names.get(key, {}).get(text, text)) for key, text in settings]
+
+
+def lengthen(given: Mapping[str, list[str]], titles: Titles) -> dict[str, list[str]]:
+    """Of an address, the keys that hold a name of a choice, with the title in its place, as Streamlit reads it.
+
+    What holds titles only, as addresses from the browser's own line do, is not in it.
+    """
+    changed = {}
+    for key in titles.keys() & given.keys():
+        found = [titles[key].get(text, text) for text in given[key]]
+        if found != given[key]:
+            changed[key] = found
+    return changed

@@ -1,0 +1,110 @@
+"""Links to what a page shows: they carry every setting, as text in the address, and junk in one is noted.
+
+Streamlit itself restores a setting whose widget is bound to the address, and drops what does not fit.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from app.kit.text import without_links
+
+VERSION = "1"
+VERSION_KEY = "v"
+MAX_NOTED = 5
+MAX_SHOWN = 40  # characters of a value from an address that are shown again
+
+Shown = Callable[[Any], str]  # how a setting's value is written in an address, where not as itself
+
+
+def write(value: Any, shown: Shown | None = None) -> str:
+    """A setting's value as Streamlit writes it into an address."""
+    if isinstance(value, list):
+        return ", ".join(write(one, shown) for one in value)
+    if shown is not None:
+        return shown(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def settings_of(state: Mapping[str, Any], keys: Mapping[str, Shown | None]) -> dict[str, str]:
+    """The settings of these keys that the session has, in their order, as text for an address."""
+    return {key: write(state[key], shown) for key, shown in keys.items() if state.get(key) is not None}
+
+
+def address(page_url: str, settings: Iterable[tuple[str, str]]) -> str:
+    """The address of a page with these settings, in which a key may come again, and the version.
+
+    What stood behind the page's own path is dropped.
+    """
+    parts = urlsplit(page_url)
+    return f"{parts.scheme}://{parts.netloc}{parts.path}?{urlencode([(VERSION_KEY, VERSION), *settings])}"
+
+
+def unusable(given: Mapping[str, str]) -> list[str]:
+    """The keys of what no setting can be: nothing at all, and numbers that are none, such as nan and 1e999."""
+    return [key for key, text in given.items() if not text or not _is_finite(text)]
+
+
+def notes(
+    given: Mapping[str, str], state: Mapping[str, Any], keys: Mapping[str, Shown | None], reserved: frozenset[str]
+) -> list[str]:
+    """What of an address did not work, in words: another version, settings that are unknown, values that do not fit.
+
+    given: what the address held; state: the session after the page was drawn; keys: the page's settings; reserved: what
+    is no setting, and read elsewhere.
+    """
+    found = []
+    version = given.get(VERSION_KEY, VERSION)
+    if version != VERSION:
+        found.append(
+            f"The link was made by version {short(version)} of this page, and this is version {VERSION}: look whether "
+            "all settings are as you expect."
+        )
+    rest = {key: text for key, text in given.items() if key != VERSION_KEY and key not in reserved}
+    unknown = [key for key in rest if key not in keys]
+    if unknown:
+        more = f" and {len(unknown) - MAX_NOTED} more" if len(unknown) > MAX_NOTED else ""
+        found.append(
+            f"The link holds what this page does not know: {', '.join(map(short, unknown[:MAX_NOTED]))}{more}."
+        )
+    bad = [key for key in rest if key in keys and not _fits(rest[key], state.get(key), keys[key])]
+    found += [
+        f"The link's {key} = {short(rest[key])} cannot be used; it is {short(write(state[key], keys[key]))} here."
+        for key in bad[:MAX_NOTED]
+    ]
+    return found
+
+
+def _fits(text: str, value: Any, shown: Shown | None) -> bool:
+    """Whether a value is what a text in an address asks for; of several values, whether one is."""
+    if isinstance(value, list):
+        return any(_fits(text, one, shown) for one in value)
+    if value is None or text in (write(value, shown), str(value)):
+        return True
+    if isinstance(value, bool):
+        return text.lower() == str(value).lower()
+    if isinstance(value, int | float):
+        try:
+            return float(text) == value
+        except ValueError:
+            return False
+    return False
+
+
+def _is_finite(text: str) -> bool:
+    """False only for a number that is infinite or none at all; text is not a number."""
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return True
+
+
+def short(text: str) -> str:
+    """A text from an address, so that it can stand in a sentence and in Markdown."""
+    plain = "".join(mark if mark.isalnum() or mark in " .,-_+:;/" else "?" for mark in text)
+    return without_links(plain if len(plain) <= MAX_SHOWN else f"{plain[:MAX_SHOWN]}...") or "(empty)"

@@ -1,0 +1,159 @@
+"""Trainings that are watched: a card each with its state and what can be done with it, and their curves together."""
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from app.jobs.board import JobBoard, JobView
+from app.jobs.folder import Link
+from app.jobs.menu import DATASETS
+from app.kit import section
+from app.kit.text import plain
+from app.train import charts, form, words
+from app.train import state as job_session
+
+
+def draw(board: JobBoard, links: Sequence[Link]) -> None:
+    """Draw the cards and the curves of the trainings that are still there."""
+    views = [view for link in links if (view := _look(board, link)) is not None]
+    if notice := job_session.notice():
+        st.error(notice, icon=":material/error:")
+    _draw_cards(board, views)
+    if any(len(view.history) for view in views):
+        _draw_curves(views)
+    elif any(view.is_pending for view in views):
+        st.caption("Curves are drawn from the first epoch on.")
+
+
+def _look(board: JobBoard, link: Link) -> JobView | None:
+    try:
+        return board.look(link.id)
+    except LookupError as problem:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.warning(f"{str(problem).capitalize()}.", icon=":material/link_off:")
+            st.button("Close", key=f"close-{link.id}", on_click=job_session.leave, args=(link.id,))
+        return None
+
+
+def _draw_cards(board: JobBoard, views: Sequence[JobView]) -> None:
+    """Two side by side, where there is room."""
+    with st.container(key="wide-charts-jobs"):
+        places = st.columns(min(2, len(views))) if views else []
+        for number, view in enumerate(views):
+            with places[number % 2]:
+                _draw_card(board, view)
+
+
+def _draw_card(board: JobBoard, view: JobView) -> None:
+    link = job_session.link_of(view.id)
+    is_own = board.owns(link)
+    with st.container(border=True, key=f"job-{view.id}"):
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            st.markdown(f"{words.name(view)} &nbsp; {words.badge(view)}", unsafe_allow_html=True, width="content")
+            st.button(
+                "Close",
+                key=f"close-{view.id}",
+                icon=":material/close:",
+                type="tertiary",
+                on_click=job_session.leave,
+                args=(view.id,),
+                help="Takes the card from this page; the training goes on, and stays in the list",
+            )
+        if view.is_pending:
+            st.progress(words.share_done(view), words.how_far(view))
+        st.caption(_about(view))
+        if view.split_warning:
+            st.warning(plain(view.split_warning), icon=":material/warning:")
+        if view.message:
+            st.error(plain(view.message), icon=":material/error:")
+        with st.container(horizontal=True, vertical_alignment="center"):
+            _draw_actions(board, view, link, is_own)
+        _draw_log(board, view)
+
+
+def _about(view: JobView) -> str:
+    far = "" if view.is_pending or view.config is None else f"{words.how_far(view)}."
+    split = f"Split: {plain(view.split)}." if view.split else ""
+    return "  \n".join(filter(None, [f"{words.subject(view)}. {far}".strip(". "), words.result(view), split]))
+
+
+def _draw_actions(board: JobBoard, view: JobView, link: Link, is_own: bool) -> None:
+    """What the owner can do, and what everybody can."""
+    if is_own and view.is_pending and view.state != "stopping" and not view.elsewhere:
+        _action("Stop", "stop", view, board.stop, link, help="Keeps the best so far; it can go on later")
+    if is_own and view.can_resume:
+        text = "Goes on after its last epoch" if len(view.history) else "Starts again"
+        _action("Resume", "play_arrow", view, board.resume, link, help=text)
+    if view.config is not None and view.config.dataset in DATASETS:
+        st.button(
+            "Copy settings",
+            key=f"copy-{view.id}",
+            icon=":material/content_copy:",
+            on_click=form.fill,
+            args=(view.config, (view.config.surrogate,)),
+            help="Into the side bar, to change them and train again",
+        )
+    if is_own:
+        with st.popover("Rename", icon=":material/edit:"):
+            key = f"name-{view.id}"
+            st.text_input("Name", view.name, max_chars=80, key=key)
+            _action("Save the name", "check", view, lambda owner: board.rename(owner, st.session_state[key]), link)
+    with st.popover("Link", icon=":material/link:"):
+        _draw_links(link, is_own)
+    if is_own and not view.is_pending:
+        with st.popover("Delete", icon=":material/delete:"):
+            st.markdown(f"Delete **{plain(view.name)}** with its network, scores and curves for good?")
+            _action("Yes, delete it", "delete", view, lambda owner: _delete(board, owner), link)
+    if not is_own:
+        st.caption("Only with its own link can it be stopped or changed.", width="content")
+
+
+def _draw_links(link: Link, is_own: bool) -> None:
+    base = (st.context.url or "").partition("?")[0]
+    if is_own:
+        st.markdown("**Yours**, to keep: with it the training can be stopped, resumed, renamed and deleted.")
+        st.code(f"{base}?job={link}", language=None, wrap_lines=True)
+    st.markdown("**To look at** only, for others:")
+    st.code(f"{base}?job={link.id}", language=None, wrap_lines=True)
+
+
+def _draw_log(board: JobBoard, view: JobView) -> None:
+    log = st.expander("Log", icon=":material/notes:", on_change="rerun", key=f"log-{view.id}")
+    if log.open:
+        with log:
+            newest_first = "\n".join(reversed(board.log(view.id).splitlines()))
+            st.code(newest_first or "Nothing has been noted yet.", language=None, height=220, wrap_lines=True)
+
+
+def _action(
+    label: str, icon: str, view: JobView, act: Callable[[Link], None], link: Link, help: str | None = None
+) -> None:
+    key = f"{label}-{view.id}"
+    st.button(label, key=key, icon=f":material/{icon}:", on_click=_try, args=(act, link), help=help)
+
+
+def _try(act: Callable[[Link], None], link: Link) -> None:
+    """Do it, or keep the reason why not, for the page to show."""
+    try:
+        act(link)
+    except (OSError, LookupError, ValueError) as problem:
+        job_session.note(problem)
+
+
+def _delete(board: JobBoard, link: Link) -> None:
+    board.delete(link)
+    job_session.leave(link.id)
+
+
+def _draw_curves(views: Sequence[JobView]) -> None:
+    with st.container(key="wide-charts-train"):
+        places = [place for _ in range(2) for place in st.columns(2)]
+        for measure, place in zip(charts.MEASURES, places, strict=True):
+            title = charts.MEASURES[measure][0]
+            with place:
+                text = charts.spoken(views, measure)
+                section.chart(charts.curves(views, measure), f"train-{measure}", title, text)
+    st.caption(
+        "After each epoch, on the validation cases; thin: the loss on training cases, while they were learned from. "
+        "ECE: 15 bins of equal width, of each system's usual estimate of P(the expert is right)."
+    )

@@ -1,0 +1,255 @@
+"""The settings of a new training: data, networks, systems, expert, and how they are trained."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import streamlit as st
+
+from app.jobs.menu import DATASETS, NETWORKS, QUICK, TrainDataset, first_start, network_of
+from app.kit import expert_panel
+from l2d_core.common.paths import DATA_ROOT
+from l2d_core.config import AUGMENTATIONS, CLASS_WEIGHTS, OPTIMIZERS, PRECISIONS, SCHEDULES, ExpertConfig, RunConfig
+from l2d_core.surrogates import SURROGATES
+
+OTHER_NETWORK = "other"
+SETTINGS = (
+    "epochs",
+    "batch_size",
+    "learning_rate",
+    "optimizer",
+    "momentum",
+    "weight_decay",
+    "schedule",
+    "warmup_epochs",
+    "augment",
+    "class_weights",
+    "precision",
+    "patience",
+    "redraw_answers",
+    "reference",
+    "seed",
+    "split_seed",
+)
+# What the choices of `RunConfig` are called here, where their names do not say it.
+WORDS = {
+    "none": "off",
+    "sgd": "SGD (Nesterov)",
+    "adamw": "AdamW",
+    "adam": "Adam",
+    "cosine_warmup": "cosine, after a warm-up",
+    "one_cycle": "one cycle",
+    "flip": "flips",
+    "crop_flip": "shifts and flips",
+    "crop_flip_colour": "shifts, flips and colours",
+    "sqrt": "root of balanced",
+}
+KINDS = {"per_class": "Simulated", "human": "People", "learned": "Trained network"}
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is to be trained: a config a surrogate; or why that cannot be."""
+
+    dataset: str
+    configs: Mapping[str, RunConfig]
+    problem: str = ""
+
+
+def draw() -> Wish:
+    """Draw the settings into the current container."""
+    if "train_epochs" not in st.session_state:  # but for the expert, which may come from the live lab
+        _fill(first_start("digits"), tuple(SURROGATES)[:2])
+    name = _draw_dataset()
+    dataset = DATASETS[name]
+    network = _draw_network(dataset)
+    surrogates = st.pills(
+        "Systems",
+        list(SURROGATES),
+        selection_mode="multi",
+        format_func=lambda key: SURROGATES[key].title,
+        key="train_surrogates",
+        persist_state="session",
+        help="The losses to train with, a training each. They share all other settings.",
+    )
+    settings = _draw_settings()
+    expert = _draw_expert(name, dataset)
+    missing = _missing(name)
+    if missing:
+        return Wish(name, {}, f"{dataset.lab.title} is not on this server. {missing}")
+    if not surrogates:
+        return Wish(name, {}, "Choose at least one system.")
+    try:
+        choice = NETWORKS[network]
+        config = RunConfig(
+            dataset=name,
+            model=choice.model,
+            model_options=choice.options,
+            surrogate=surrogates[0],
+            expert=ExpertConfig(**expert),
+            **settings,
+        )
+    except ValueError as problem:
+        return Wish(name, {}, str(problem))
+    return Wish(name, {surrogate: replace(config, surrogate=surrogate) for surrogate in surrogates})
+
+
+def fill(config: RunConfig, surrogates: tuple[str, ...]) -> None:
+    """Set all widgets to what a config says; an expert that has no widgets leaves them as they are."""
+    _fill(config, surrogates)
+    state, expert, lab = st.session_state, config.expert, DATASETS[config.dataset].lab
+    state[f"train_{config.dataset}_kind"] = expert.kind if expert.kind in KINDS else "per_class"
+    if expert.kind == "human":
+        state["train_people"] = expert.name
+    if expert.kind == "per_class":
+        accuracy = expert.accuracy * (len(lab.class_names) if len(expert.accuracy) == 1 else 1)
+        expert_panel.set_expert(config.dataset, lab.class_names, accuracy, expert.wrong)
+
+
+def quick() -> None:
+    """Set all widgets to a run that ends in seconds."""
+    fill(DATASETS["digits"].starts[QUICK], tuple(SURROGATES)[:2])
+
+
+def _fill(config: RunConfig, surrogates: tuple[str, ...]) -> None:
+    st.session_state["train_dataset"], st.session_state["train_surrogates"] = config.dataset, list(surrogates)
+    _fill_settings(config)
+
+
+def _fill_settings(config: RunConfig) -> None:
+    st.session_state["train_network"] = network_of(config) or DATASETS[config.dataset].networks[0]
+    for name in SETTINGS:
+        st.session_state[f"train_{name}"] = getattr(config, name)
+
+
+def _draw_dataset() -> str:
+    return st.selectbox(
+        "Data set",
+        list(DATASETS),
+        format_func=_dataset_title,
+        key="train_dataset",
+        persist_state="session",
+        on_change=lambda: _fill_settings(first_start(st.session_state["train_dataset"])),
+        help="Those that are not on this server can be looked at, and the page says how to get them.",
+    )
+
+
+def _dataset_title(name: str) -> str:
+    note = " (not on this server)" if _missing(name) else ""
+    return DATASETS[name].lab.title + note
+
+
+@st.cache_data(show_spinner=False, ttl=60)
+def _missing(name: str) -> str:
+    """How to get a data set that is not on this server; "" for one that is."""
+    return DATASETS[name].missing(DATA_ROOT)
+
+
+def _draw_network(dataset: TrainDataset) -> str:
+    st.menu_button(
+        "Settings to start from",
+        list(dataset.starts),
+        key="train_start",
+        on_click=lambda: _fill_settings(dataset.starts[st.session_state["train_start"]]),
+        icon=":material/tune:",
+        width="stretch",
+        help="Sets the network and all that is below it, but for the expert",
+    )
+    if st.session_state["train_network"] not in dataset.networks:
+        st.session_state["train_network"] = network_of(next(iter(dataset.starts.values())))
+    return st.selectbox(
+        "Network",
+        dataset.networks,
+        format_func=lambda key: NETWORKS[key].title,
+        help="The paper has Wide ResNet 28-4 for CIFAR-10 and ResNet34 for HAM10000. EfficientNet-Lite0 and ResNet34 "
+        "start from ImageNet; the first stages of EfficientNet-Lite0 stay as they are.",
+        key="train_network",
+        persist_state="session",
+    )
+
+
+def _draw_expert(name: str, dataset: TrainDataset) -> dict[str, Any]:
+    """The fields of an `ExpertConfig`."""
+    kinds = ["per_class", *(["human"] if dataset.people else []), *(["learned"] if dataset.trained_expert else [])]
+    kind = "per_class"
+    if len(kinds) > 1:
+        st.session_state.setdefault(f"train_{name}_kind", "per_class")
+        kind = st.segmented_control(
+            "Who is the expert?",
+            kinds,
+            required=True,
+            format_func=lambda key: KINDS[key],
+            key=f"train_{name}_kind",
+            persist_state="session",
+        )
+    if kind == "human":
+        who = st.selectbox(
+            "In training it is",
+            list(dataset.people),
+            format_func=lambda key: dataset.people[key],
+            key="train_people",
+            persist_state="session",
+            help="What people said of these very images. On the test images the expert is one of the people of "
+            "CIFAR-10H, an answer drawn for each image.",
+        )
+        return {"kind": "human", "name": who}
+    if kind == "learned":
+        st.caption("An MLP-Mixer that was trained on the same training images and sees age, sex and site too.")
+        return {"kind": "learned", "name": dataset.trained_expert}
+    with st.expander("Expert", icon=":material/person:", expanded=True):
+        accuracy, wrong = expert_panel.draw(name, dataset.lab.class_names, dataset.lab.class_titles)
+    return {"kind": "per_class", "accuracy": accuracy, "wrong": wrong}
+
+
+def _draw_settings() -> dict[str, Any]:
+    """Each of SETTINGS."""
+    with st.expander("Training", icon=":material/tune:"):
+        _number("Epochs, at most", "epochs", "One epoch looks at each training case once.")
+        _number("Batch size", "batch_size", "Cases a step, at most.")
+        _rate("Learning rate", "learning_rate", "The peak of the schedule.")
+        _choice("Optimiser", "optimizer", OPTIMIZERS)
+        _choice("Schedule of the rate", "schedule", SCHEDULES)
+        _number("Warm-up epochs", "warmup_epochs", "Of the schedule cosine_warmup alone.", least=0)
+        _choice("Augmentation", "augment", AUGMENTATIONS)
+        st.number_input(
+            "Patience",
+            1,
+            None,
+            None,  # so that it can be emptied
+            1,
+            key="train_patience",
+            persist_state="session",
+            placeholder="never stop early",
+            help="Stop after so many epochs without a lower loss on validation. Empty: never.",
+        )
+    with st.expander("More settings", icon=":material/settings:"):
+        _rate("Momentum", "momentum", "Of SGD, or beta 1 of Adam and AdamW.")
+        _rate("Weight decay", "weight_decay", "On all weights.")
+        _choice("Class weights", "class_weights", CLASS_WEIGHTS)
+        _choice("Precision", "precision", PRECISIONS)
+        _toggle("Answers anew in each epoch", "redraw_answers", "A simulated expert alone can answer anew.")
+        _toggle(
+            "As the paper's authors ran it",
+            "reference",
+            "Losses in bits, answers anew in each batch and evaluation, batch statistics at evaluation.",
+        )
+        _number("Seed", "seed", "Of first weights, batches, augmentation and the expert's answers.", least=0)
+        _number("Seed of the split", "split_seed", "Decides which cases are for training.", least=0)
+    return {name: st.session_state[f"train_{name}"] for name in SETTINGS}
+
+
+def _number(label: str, name: str, text: str, least: int = 1) -> None:
+    st.number_input(label, least, 10**9, step=1, key=f"train_{name}", persist_state="session", help=text)
+
+
+def _rate(label: str, name: str, text: str) -> None:
+    st.number_input(label, 0.0, None, step=None, format="%g", key=f"train_{name}", persist_state="session", help=text)
+
+
+def _choice(label: str, name: str, options: tuple[str, ...]) -> None:
+    words = {option: WORDS.get(option, option) for option in options}
+    st.selectbox(label, options, format_func=lambda key: words[key], key=f"train_{name}", persist_state="session")
+
+
+def _toggle(label: str, name: str, text: str) -> None:
+    st.toggle(label, key=f"train_{name}", persist_state="session", help=text)

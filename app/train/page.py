@@ -1,0 +1,45 @@
+"""Train: which system do I want, and how is its training going?"""
+
+import streamlit as st
+
+from app.jobs import board as jobs_board
+from app.train import cards, form, job_list, start, state
+
+POLL_SECONDS = 1.5
+DIAGNOSIS_NOTE = "A research demonstration on published images: not for diagnosis, and no advice on any lesion."
+
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    st.title("Train", anchor=False, width="content")
+    st.markdown("Which system do I want, and how is its training going?", width="content")
+board = jobs_board.job_board()
+if state.has_bad_link():
+    st.warning("The address does not hold the link of a training: perhaps a part of it is missing.")
+links = state.watched(board)
+with st.sidebar:
+    wish = form.draw()
+if wish.dataset == "ham10000":
+    st.caption(f":material/medical_information: {DIAGNOSIS_NOTE}")
+start.draw(board, wish)
+jobs = board.list()
+is_busy = any(view.is_pending for view in jobs)
+
+
+@st.fragment(run_every=POLL_SECONDS if is_busy else None)
+def live() -> None:
+    """The trainings that are watched, and the list of all, drawn anew by itself while one waits or runs."""
+    views = board.list()
+    if any(view.is_pending for view in views) != is_busy:
+        st.rerun()
+    cards.draw(board, state.watched(board))
+    if views:
+        st.header("All trainings here", anchor=False)
+        job_list.draw(views)
+
+
+live()
+if not jobs:
+    st.info(
+        "Nothing has been trained here yet. Choose a system in the side bar, or start with the smallest:",
+        icon=":material/model_training:",
+    )
+    st.button("Fill in a quick run on handwritten digits", icon=":material/bolt:", on_click=form.quick)

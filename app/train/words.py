@@ -1,0 +1,109 @@
+"""How a training is told in words: its state, how far it is, what it is, and what came of it."""
+
+from app.jobs.board import JobView
+from app.jobs.menu import DATASETS, NETWORKS, network_of
+from app.kit.looks import GREY, SYSTEMS
+from app.kit.text import plain
+from l2d_core.runs.progress import clock, percent
+from l2d_core.surrogates import SURROGATES
+
+# State -> colour of the badge and icon.
+BADGES = {
+    "starting": ("blue", ":material/hourglass_top:"),
+    "queued": ("gray", ":material/hourglass_empty:"),
+    "running": ("blue", ":material/play_arrow:"),
+    "stopping": ("blue", ":material/pause:"),
+    "stopped": ("gray", ":material/stop:"),
+    "interrupted": ("orange", ":material/power_off:"),
+    "failed": ("orange", ":material/error:"),
+    "done": ("green", ":material/check:"),
+    "broken": ("orange", ":material/error:"),
+}
+
+
+def state(view: JobView) -> str:
+    """The state with what belongs to it: "interrupted at epoch 7", "number 2 in line"."""
+    epochs = len(view.history)
+    if view.state == "queued":
+        return f"number {view.place} in line"
+    if view.state == "interrupted":
+        return f"interrupted at epoch {epochs}" if epochs else "interrupted before its first epoch was done"
+    if view.state == "stopped":
+        return f"stopped after epoch {epochs}" if epochs else "stopped before its first epoch was done"
+    if view.state == "broken":
+        return "cannot be read"
+    return view.state + (" on another server" if view.elsewhere else "")
+
+
+def badge(view: JobView) -> str:
+    """The state as a coloured badge in Markdown."""
+    color, icon = BADGES[view.state]
+    return f":{color}-badge[{icon} {state(view)}]"
+
+
+def name(view: JobView) -> str:
+    """The name behind the colour of its system, as Markdown that shows it letter by letter."""
+    look = SYSTEMS.get(view.config.surrogate) if view.config else None
+    mark = f'<span class="mark" style="background: {look.color if look else GREY}"></span>'
+    return f"{mark}**{plain(view.name)}**"
+
+
+def subject(view: JobView) -> str:
+    """What is trained on what, in Markdown: "One-vs-all, Wide ResNet 10-1, on Handwritten digits"."""
+    if view.config is None:
+        return ""
+    config = view.config
+    surrogate = SURROGATES[config.surrogate].title if config.surrogate in SURROGATES else config.surrogate
+    network = network_of(config)
+    model = NETWORKS[network].title.partition(",")[0] if network else config.model
+    data = DATASETS[config.dataset].lab.title if config.dataset in DATASETS else config.dataset
+    return plain(f"{surrogate}, {model}, on {data}")
+
+
+def share_done(view: JobView) -> float:
+    """How far the training is, 0 to 1."""
+    if view.config is None:
+        return 0.0
+    by_epochs = len(view.history) / view.config.epochs
+    by_steps = view.progress.steps_done / view.progress.steps_total if view.progress else 0.0
+    return min(1.0, max(by_epochs, by_steps))
+
+
+def how_far(view: JobView) -> str:
+    """Epoch, progress within it, images/s and the time that is left, as far as they are known."""
+    if view.config is None:
+        return ""
+    if view.state in ("starting", "queued"):
+        return "Waits for a free place" if view.state == "queued" else "Starts, and reads its data"
+    epochs, total, progress = len(view.history), view.config.epochs, view.progress
+    if view.state == "stopping":
+        return f"Keeps its best so far, after epoch {epochs:,} of {total:,}" if epochs else "Ends"
+    if view.state != "running":
+        spent = f" in {clock(view.wall_seconds)}" if epochs else ""
+        why = ", as the loss fell no more" if view.state == "done" and epochs < total else ""
+        return f"{epochs:,} of {total:,} epochs{spent}{why}"
+    if progress is None:
+        return f"Epoch {min(epochs + 1, total):,} of {total:,}: begins"
+    within = share_done(view) * total - epochs
+    parts = [
+        f"Epoch {min(epochs + 1, total):,} of {total:,}: {100 * min(1.0, max(0.0, within)):.0f} %",
+        f"{progress.images_per_second:,.0f} images/s",
+        f"{clock(progress.seconds_left)} left at most"
+        if view.config.patience
+        else f"{clock(progress.seconds_left)} left",
+    ]
+    return ", ".join(parts)
+
+
+def result(view: JobView) -> str:
+    """The numbers of the best epoch so far, on the validation cases."""
+    if view.config is None or not len(view.history):
+        return ""
+    best = view.history.loc[view.history["validation_loss"].idxmin()]
+    values = {name: None if best[name] != best[name] else float(best[name]) for name in _SHARES}
+    shares = ", ".join(f"{title} {percent(values[name])}" for name, title in _SHARES.items())
+    unit = "bits" if view.config.reference else "nats"
+    return f"Best epoch {int(best['epoch'])} on validation: loss {best['validation_loss']:.3f} {unit}, {shares}."
+
+
+_SHARES = {"system_accuracy": "system accuracy", "coverage": "coverage", "calibration_error": "ECE"}

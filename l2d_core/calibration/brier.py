@@ -1,0 +1,60 @@
+"""The Brier score, and what of it is calibration and what is refinement."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+
+from l2d_core.calibration.binned import check_pairs
+from l2d_core.common.arrays import ArrayLike
+
+
+@dataclass(frozen=True)
+class BrierDecomposition:
+    """brier = miscalibration + refinement = miscalibration - discrimination + uncertainty; each in 0..1.
+
+    miscalibration: what the best increasing recalibration would save; refinement: what it would leave.
+    discrimination: what the recalibrated estimate saves over the best constant; uncertainty: the score of
+    that.
+    """
+
+    brier: float
+    miscalibration: float
+    refinement: float
+    discrimination: float
+    uncertainty: float
+
+
+def brier_score(probability: ArrayLike, correct: ArrayLike) -> float:
+    """The Brier score: the mean squared distance between estimate and truth, lower is better.
+
+    1/N sum_i (p_i - y_i)^2, in 0..1.
+
+    probability (N,) in 0..1, correct (N,) 0 or 1; ValueError as in `calibration`. Source: Brier 1950.
+    """
+    probability, correct = check_pairs(probability, correct)
+    return float(np.mean((probability - correct) ** 2))
+
+
+def brier_decomposition(probability: ArrayLike, correct: ArrayLike) -> BrierDecomposition:
+    """Cut the Brier score into calibration and refinement without bins, by isotonic regression (CORP).
+
+    With S the Brier score, r the isotonic regression of correct on probability, m the share that came true:
+    miscalibration = S(p) - S(r), refinement = S(r), discrimination = S(m) - S(r),
+    uncertainty = S(m) = m (1 - m). Where all came true, or none, only miscalibration is above 0.
+
+    probability (N,) in 0..1, correct (N,) 0 or 1; ValueError as in `calibration`.
+    Source: Dimitriadis, Gneiting and Jordan 2021.
+    """
+    probability, correct = check_pairs(probability, correct)
+    brier = float(np.mean((probability - correct) ** 2))
+    refinement = float(np.mean((_isotonic(probability, correct) - correct) ** 2))
+    uncertainty = float(correct.mean() * (1 - correct.mean()))
+    return BrierDecomposition(brier, brier - refinement, refinement, uncertainty - refinement, uncertainty)
+
+
+def _isotonic(probability: np.ndarray, correct: np.ndarray) -> np.ndarray:
+    """The increasing function of probability nearest to correct; equal probabilities get equal values."""
+    _, which, n = np.unique(probability, return_inverse=True, return_counts=True)
+    share = np.bincount(which, correct) / n
+    return scipy.optimize.isotonic_regression(share, weights=n).x[which]

@@ -1,0 +1,1 @@
+"""What every room uses, with no idea of learning to defer in it."""

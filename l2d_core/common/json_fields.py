@@ -1,0 +1,101 @@
+"""JSON from outside: a small file's text, what it holds, and the fields of a dataclass, each of its type."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from types import NoneType
+from typing import Any, get_args, get_origin
+
+from l2d_core.common.checks import brief, list_names
+
+MAX_JSON_BYTES = 4 * 2**20  # of a file of settings; a thousand runs of a sweep take less than a tenth
+
+Option = bool | int | float | str
+
+_PLAIN = {
+    bool: ("true or false", (bool,)),
+    int: ("a whole number", (int,)),
+    int | None: ("a whole number or null", (int, NoneType)),
+    float: ("a number", (int, float)),
+    str: ("text", (str,)),
+    Option: ("a number, text, true or false", (bool, int, float, str)),
+}
+
+
+def read_text_file(path: str | os.PathLike, name: str) -> str:
+    """The text of a small file in UTF-8, with or without its mark; name: what messages call it.
+
+    OSError where it cannot be read; ValueError where it is too large, or no such text.
+    """
+    with Path(path).open("rb") as file:
+        data = file.read(MAX_JSON_BYTES + 1)
+    if len(data) > MAX_JSON_BYTES:
+        raise ValueError(f"{name} must have at most {MAX_JSON_BYTES:,} bytes, got more")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise ValueError(f"{name} must be text in UTF-8: {problem.reason} at byte {problem.start:,}") from None
+
+
+def parse_json(text: str, name: str) -> Any:
+    """What a JSON text holds; ValueError where it is none, is too deep, or has a number that is too long."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        raise ValueError(f"{name} is no JSON: {problem}") from problem
+
+
+def read_fields(name: str, values: Any, dataclass_type: type) -> dict[str, Any]:
+    """The values for some of the fields of a dataclass, in the fields' types: lists become tuples, objects dataclasses.
+
+    name: what the object is called in messages. ValueError on what is no JSON object, on unknown fields (it lists
+    the known ones), and on the first value that does not have the type of its field.
+    """
+    if not isinstance(values, dict):
+        raise ValueError(f"{name} must be a JSON object, got {brief(values)}")
+    types = {field.name: field.type for field in fields(dataclass_type)}
+    unknown = [key for key in values if key not in types]
+    if unknown:
+        raise ValueError(f"{name} has the unknown fields {list_names(unknown)}; known are {', '.join(types)}")
+    return {key: _read(f"{name}.{key}", value, types[key]) for key, value in values.items()}
+
+
+def _read(name: str, value: Any, wanted: Any) -> Any:
+    if is_dataclass(wanted) and isinstance(wanted, type):
+        return wanted(**read_fields(name, value, wanted))
+    if get_origin(wanted) is tuple:
+        _require(name, value, "a list", (list,))
+        return tuple(_read(f"{name}[{place}]", item, get_args(wanted)[0]) for place, item in enumerate(value))
+    if get_origin(wanted) is Mapping:
+        _require(name, value, "an object of names and values", (dict,))
+        return {key: _read(f"{name}.{key}", item, get_args(wanted)[1]) for key, item in value.items()}
+    description, types = _PLAIN[wanted]
+    _require(name, value, description, types)
+    if float in types and isinstance(value, int):
+        _require_float(name, value)
+    return value
+
+
+def _require(name: str, value: Any, description: str, types: tuple[type, ...]) -> Any:
+    # In Python True is a whole number; in JSON it is not.
+    if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+        raise ValueError(f"{name} must be {description}, got {brief(value)}")
+    return value
+
+
+def _require_float(name: str, value: int) -> None:
+    """A whole number may stand for a number with a point, where there is such a number."""
+    try:
+        float(value)
+    except OverflowError:
+        raise ValueError(f"{name} must be a number of at most 1.8e308, got {brief(value)}") from None
+
+
+def flatten(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Objects in objects as names with dots."""
+    flat = {}
+    for key, value in settings.items():
+        flat |= flatten(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+    return flat

@@ -1,0 +1,15 @@
+"""Where things lie: this program, what is shipped with it, data sets, and runs."""
+
+import os
+from pathlib import Path
+
+PROGRAM = Path(__file__).resolve().parents[2]
+PRETRAINED = PROGRAM / "pretrained"
+DATA_ROOT = Path(os.environ.get("L2D_DATA_ROOT", "data"))  # data sets that are not shipped
+RUNS_ROOT = Path(os.environ.get("L2D_RUNS_ROOT", "runs"))  # one folder per training; git ignores the default one
+
+
+def served_data_root() -> Path | None:
+    """The folder that L2D_DATA_ROOT names now; None where it names none, or one that is not there."""
+    named = os.environ.get("L2D_DATA_ROOT", "")
+    return Path(named) if named and Path(named).is_dir() else None

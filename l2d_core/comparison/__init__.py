@@ -1,0 +1,1 @@
+"""Systems side by side on the same test cases, whoever trained them."""

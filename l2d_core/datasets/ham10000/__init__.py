@@ -1,0 +1,84 @@
+"""HAM10000: dermatoscopic images of pigmented skin lesions, with the lesion, diagnosis and metadata of each."""
+
+import warnings
+from pathlib import Path
+
+import pandas as pd
+
+from l2d_core.datasets.ham10000.fields import CLASS_NAMES
+from l2d_core.datasets.ham10000.files import Files, describe_zip, find_files, find_folder
+from l2d_core.datasets.ham10000.join import Joined, join
+from l2d_core.datasets.ham10000.metadata import read_metadata
+from l2d_core.datasets.ham10000.report import NUM_IMAGES, Report, make_report
+
+__all__ = ["CLASS_NAMES", "NUM_IMAGES", "examine", "list_images", "read_metadata"]
+
+NAME = "HAM10000"
+LICENCE = "CC BY-NC 4.0"
+SOURCE = "Tschandl, Rosendahl and Kittler 2018, Harvard Dataverse, doi 10.7910/DVN/DBW86T"
+HOW_TO_GET = (
+    f"HAM10000 ({SOURCE}; {LICENCE}) must lie there: unpack HAM10000_images_part_1.zip and HAM10000_images_part_2.zip "
+    "from the publisher into the folder ham10000, each into a folder or both into one, and put HAM10000_metadata "
+    "beside them, as .tab or .csv"
+)
+
+
+def list_images(data_root: Path) -> pd.DataFrame:
+    """The images under data_root/ham10000, a row each in the table's order, each image once.
+
+    Columns: path; id; group (the lesion; the id where it is not known); label in the order of CLASS_NAMES; part (""):
+    the publisher's two folders are volumes, no split; age, sex, localization, dx_type and notes as `read_metadata`
+    gives them. Images and rows are matched by id, never by position.
+
+    data_root: also the data set's own folder. FileNotFoundError names what is missing and how to get the data;
+    ValueError what does not fit. A UserWarning says so where the images are not all of the published ones.
+    """
+    files, joined = _join(data_root)
+    if joined.absent:
+        raise FileNotFoundError(
+            f"{files.folder} lacks {len(joined.absent):,} of the {len(joined.absent) + len(joined.images):,} listed "
+            f"images, the first is {joined.absent[0]}.jpg. {_advise(files)}"
+        )
+    if joined.unlisted:
+        raise ValueError(
+            f"{files.folder} holds {len(joined.unlisted):,} images that the table does not list, the first is "
+            f"{joined.unlisted[0].name}"
+        )
+    _warn_of_part(files, joined)
+    return joined.images
+
+
+def examine(data_root: Path) -> Report:
+    """What is under data_root: joined, left over, doubled and odd, even where `list_images` would refuse it.
+
+    FileNotFoundError where there are no images or no table; ValueError where a table is wrong.
+    """
+    files, joined = _join(data_root)
+    return make_report(files, joined)
+
+
+def _join(data_root: Path) -> tuple[Files, Joined]:
+    folder = find_folder(data_root)
+    if folder is None:
+        raise FileNotFoundError(f"there is no folder {Path(data_root) / 'ham10000'} with images. {HOW_TO_GET}")
+    files = find_files(folder)
+    if not files.images:
+        raise FileNotFoundError(f"there are no images in {folder}. {_advise(files)}")
+    try:
+        return files, join(files)
+    except FileNotFoundError as problem:
+        raise FileNotFoundError(f"{problem}. {_advise(files)}") from None
+
+
+def _advise(files: Files) -> str:
+    """How to get the data, after what lies in the folder instead."""
+    links = [f"{files.links:,} links to folders were not followed"] if files.links else []
+    found = [*files.strays[:5], *map(describe_zip, files.zips[:5]), *links]
+    return " ".join(f"{sentence}." for sentence in [*found, HOW_TO_GET])
+
+
+def _warn_of_part(files: Files, joined: Joined) -> None:
+    aside = "".join(f"; {count:,} images in {folder} are not listed" for folder, count in joined.set_aside.items())
+    if len(joined.images) != NUM_IMAGES or aside:
+        count = f"{len(joined.images):,} images of {NAME}'s {NUM_IMAGES:,} published ones"
+        warnings.warn(f"{files.folder} holds {count}{aside}", stacklevel=3)

@@ -1,0 +1,1 @@
+"""How well a system of machine and expert does, from its `Scores`."""

@@ -1,0 +1,1 @@
+"""Experts: simulated ones, and stored answers of trained ones."""

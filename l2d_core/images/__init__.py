@@ -1,0 +1,1 @@
+"""Every image that comes from outside enters here."""

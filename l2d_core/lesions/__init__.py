@@ -1,0 +1,1 @@
+"""The shipped system for skin lesions, and its expert network."""

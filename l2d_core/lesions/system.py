@@ -1,0 +1,213 @@
+"""The shipped system for skin lesions: two networks, the features to refit heads on, and the expert network."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Float32
+from torch import Tensor
+
+from l2d_core.common.paths import PRETRAINED
+from l2d_core.config import HeadConfig
+from l2d_core.data import Scores
+from l2d_core.datasets.ham10000.fields import UNKNOWN
+from l2d_core.evaluation.similar_cases import Reference, make_reference
+from l2d_core.experts.stored_answers import ANSWERS, StoredAnswers, open_answers
+from l2d_core.lab import heads as lab
+from l2d_core.lesions.bank import LesionBank, weights_digest
+from l2d_core.lesions.expert_network import WEIGHTS as EXPERT_WEIGHTS
+from l2d_core.lesions.expert_network import LearnedExpert, load_expert
+from l2d_core.lesions.networks import LesionNetwork, compile_network
+from l2d_core.models.weights import load_weights
+from l2d_core.runs.folder import RESULTS, WEIGHTS, open_run
+
+RUNS = {name: f"ham10000/ham10000-{name}" for name in ("softmax", "one_vs_all")}  # surrogate -> folder of its run
+HEAD = HeadConfig(epochs=60)  # a third of the live lab's cases, so that it takes as many steps
+TUNED = "one_vs_all"  # the network whose features the bank holds
+BANK, EXPERT = "features/ham10000_tuned.npz", "ham10000/expert"
+NEEDED = ("age", "sex", "localization")  # of a patient, for the expert network to answer
+COMMANDS = {
+    "runs": "python -m l2d_core pretrain runs --dataset ham10000 --data-root DIR",
+    "expert": "python -m l2d_core pretrain expert --data-root DIR",
+    "lesions": "python -m l2d_core pretrain lesions --data-root DIR",
+}
+
+
+@dataclass(frozen=True)
+class LesionSystem:
+    """All that is needed to read an image. networks and tests (scores of the test part) by surrogate.
+
+    answers: what the expert network said of every image of HAM10000.
+    """
+
+    networks: Mapping[str, LesionNetwork]
+    tests: Mapping[str, Scores]
+    bank: LesionBank
+    expert: LearnedExpert
+    answers: StoredAnswers
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        return self.bank.class_names
+
+    @property
+    def image_size(self) -> tuple[int, int]:
+        """(height, width) that the networks take."""
+        return self.networks[TUNED].image_size
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the networks see in N images: all that is kept of them.
+
+    logits: surrogate -> (N, K+1); features (N, D) of the bank; distance (N,) to the nearest training image;
+    expert_features (N, E): of the expert network, before it is told of the patient.
+    """
+
+    logits: Mapping[str, np.ndarray]
+    features: np.ndarray
+    distance: np.ndarray
+    expert_features: np.ndarray
+
+
+@dataclass(frozen=True)
+class Head:
+    """A last layer on the bank's features: logits = features weight^T + bias; weight (K+1, D), bias (K+1,)."""
+
+    weight: np.ndarray
+    bias: np.ndarray
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Systems for one expert. heads: refitted ones by surrogate, or None where the networks' own logits count."""
+
+    reference: Reference
+    heads: Mapping[str, Head] | None
+
+    def logits(self, seen: Seen) -> Mapping[str, np.ndarray]:
+        """surrogate -> (N, K+1), to be read by the reference."""
+        if self.heads is None:
+            return seen.logits
+        return {name: seen.features @ head.weight.T + head.bias for name, head in self.heads.items()}
+
+
+def missing_commands(folder: str | os.PathLike | None = None) -> list[str]:
+    """The commands that make what a folder lacks of the system, in the order to run them; none where it is whole.
+
+    folder: `PRETRAINED` if None.
+    """
+    folder = Path(PRETRAINED if folder is None else folder)
+    wanted = {
+        "runs": [folder / name / file for name in RUNS.values() for file in RESULTS],
+        "expert": [folder / EXPERT / name for name in (EXPERT_WEIGHTS, ANSWERS)],
+        "lesions": [folder / BANK],
+    }
+    return [COMMANDS[name] for name, paths in wanted.items() if not all(path.is_file() for path in paths)]
+
+
+def load_system(folder: str | os.PathLike | None = None) -> LesionSystem:
+    """The system in a folder: seconds, since its networks are compiled. `PRETRAINED` if None.
+
+    FileNotFoundError where something is missing, with the commands that make it; ValueError names the file that is
+    damaged or does not belong to the others.
+    """
+    folder = Path(PRETRAINED if folder is None else folder)
+    missing = missing_commands(folder)
+    if missing:
+        raise FileNotFoundError(
+            f"the networks for skin lesions are not all there; make them with: {'; '.join(missing)}"
+        )
+    bank = LesionBank.load(folder / BANK)
+    if weights_digest(folder / RUNS[TUNED] / WEIGHTS) != bank.weights:
+        raise ValueError(f"{folder / BANK} is of other weights than {RUNS[TUNED]}; make it anew: {COMMANDS['lesions']}")
+    tests = {surrogate: open_run(folder / name).test for surrogate, name in RUNS.items()}
+    for surrogate, scores in tests.items():
+        if scores.surrogate != surrogate or scores.class_names != bank.class_names:
+            raise ValueError(
+                f"{folder / RUNS[surrogate]} must be a run of {surrogate} on {', '.join(bank.class_names)}"
+            )
+    networks = {surrogate: load_network(folder / name) for surrogate, name in RUNS.items()}
+    return LesionSystem(networks, tests, bank, load_expert(folder / EXPERT), open_answers(folder / EXPERT))
+
+
+def load_network(folder: Path) -> LesionNetwork:
+    """The network of a run, compiled for images of its size. Errors as of `load_weights`."""
+    model, network = load_weights(folder / WEIGHTS)
+    _, height, width = network.image_shape
+    return compile_network(model, (height, width))
+
+
+def look_at(
+    system: LesionSystem, images: Float32[Tensor, "N 3 H W"], expert_images: Float32[Tensor, "N 3 h w"]
+) -> Seen:
+    """What the networks see in images as of `to_input`, once in the networks' size and once in the expert's."""
+    logits, raw = {}, None
+    for surrogate, network in system.networks.items():
+        features, logits[surrogate] = network.score(images)
+        raw = features if surrogate == TUNED else raw
+    assert raw is not None
+    projected = system.bank.project(raw)
+    with torch.inference_mode():
+        expert_features = system.expert.network.mixer(expert_images).float().numpy()
+    return Seen(logits, projected, system.bank.distance(projected), expert_features)
+
+
+def ask_expert(system: LesionSystem, expert_features: Float32[np.ndarray, "N E"], patients: pd.DataFrame) -> np.ndarray:
+    """The class that the expert network names for each of N cases, (N,).
+
+    expert_features: of `Seen`; patients: age, sex and localization as `read_metadata` gives them. ValueError names a
+    case in which one of them is unknown: no answer is invented.
+    """
+    for column in NEEDED:
+        unknown = np.flatnonzero(patients[column] == UNKNOWN)
+        if len(unknown):
+            raise ValueError(f"{column} must be known for the expert to answer, got {UNKNOWN!r} at row {unknown[0]}")
+    together = torch.cat([torch.from_numpy(expert_features), system.expert.metadata(patients)], dim=1)
+    with torch.inference_mode():
+        return system.expert.network.head(together).argmax(1).numpy()
+
+
+def trained_judge(system: LesionSystem) -> Judge:
+    """For the expert with whom the two networks were trained: their own logits, and the scores of their runs."""
+    return Judge(make_reference(system.tests), None)
+
+
+def learned_judge(system: LesionSystem) -> Judge:
+    """For the expert network: heads refitted with its stored answers. Errors as of `refit`."""
+    row_of = {str(name): row for row, name in enumerate(system.answers.ids)}
+    absent = [str(name) for name in system.bank.ids[system.bank.parts != "train"] if str(name) not in row_of]
+    if absent:
+        raise ValueError(f"the expert network has no answer to {len(absent):,} images of the bank, as {absent[0]}")
+
+    def people(ids: np.ndarray, _seed: int) -> np.ndarray:
+        return system.answers.answers[[row_of[str(name)] for name in ids]].astype(np.int64)
+
+    seen = system.answers.ids[system.answers.parts == "train"]
+    if np.isin(system.bank.ids[system.bank.parts != "train"], seen).any():
+        raise ValueError("the expert network was trained on images of the bank's validation or test part")
+    return refit(system, people=people)
+
+
+def refit(system: LesionSystem, confusion: Tensor | None = None, *, people: lab.People | None = None) -> Judge:
+    """For an expert as of `lab.fit`: heads fitted on the bank's validation part and scored on its test part.
+
+    The networks never saw the validation part in training: on the training part their features are too good, and
+    heads would be too sure. One seed, well under a second.
+    """
+    train, test = system.bank.part("validation"), system.bank.part("test")
+    width = train.inputs.shape[1]
+    # Of a linear layer, the value at 0 is the bias, and the values at the unit vectors are the weights beside it.
+    probes = torch.cat([torch.zeros(1, width), torch.eye(width)])
+    fit = lab.fit(
+        train, test, confusion, people=people, surrogates=tuple(RUNS), seeds=(0,), config=HEAD, extra_inputs=probes
+    )
+    heads = {}
+    for name, values in fit.extra_logits.items():
+        bias = values[0, 0]
+        heads[name] = Head((values[0, 1:] - bias).T, bias)
+    return Judge(make_reference({name: scores[0] for name, scores in fit.scores.items()}), heads)

@@ -1,0 +1,1 @@
+"""Making the feature banks that are shipped."""

@@ -1,0 +1,95 @@
+"""What someone who watches a run's folder reads there while it trains: how far it is within the epoch, and a log."""
+
+import json
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from l2d_core.config import RunConfig
+from l2d_core.evaluation.epoch_report import EpochReport
+from l2d_core.runs.folder import CONFIG, read_environment, split_notes
+from l2d_core.runs.progress import epoch_line
+
+LOG, PROGRESS = "log.txt", "progress.json"
+WRITE_SECONDS = 0.5
+LOG_TAIL_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a training is: steps_done of steps_total, those of all epochs; both speeds are of the start in hand."""
+
+    steps_done: int
+    steps_total: int
+    images_per_second: float
+    seconds_left: float
+
+
+def keep_log(
+    folder: str | os.PathLike, config: RunConfig
+) -> tuple[Callable[[int, int], None], Callable[[EpochReport], None]]:
+    """on_step and on_epoch for `train`, which write to the run's folder; a disk that is full stops no training."""
+    folder, first, start, written = Path(folder), 0, time.monotonic(), 0.0
+
+    def on_step(done: int, total: int) -> None:
+        nonlocal first, start, written
+        now = time.monotonic()
+        if not first:
+            first, start = done, now  # from here on only training is timed, not the reading of the data
+            _log_split(folder)
+        elif now - written >= WRITE_SECONDS:
+            written = now
+            speed = (done - first) / max(now - start, 1e-9)
+            _write_progress(folder, Progress(done, total, speed * config.batch_size, (total - done) / speed))
+
+    def on_epoch(report: EpochReport) -> None:
+        add_line(folder, epoch_line(report, config.epochs))
+
+    return on_step, on_epoch
+
+
+def _log_split(folder: Path) -> None:
+    with suppress(OSError, ValueError):
+        for text in filter(None, split_notes(read_environment(folder))):
+            add_line(folder, text)
+
+
+def add_line(folder: str | os.PathLike, text: str) -> None:
+    """Append to the log with the time (UTC), in a folder that is a run's; in another nothing is written."""
+    if (Path(folder) / CONFIG).is_file():
+        stamp = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
+        with suppress(OSError), (Path(folder) / LOG).open("a", encoding="utf-8") as file:
+            file.write(f"{stamp} {text}\n")
+
+
+def read_log(folder: str | os.PathLike) -> str:
+    """The end of the log, at most LOG_TAIL_BYTES of whole lines; "" where there is none."""
+    try:
+        with (Path(folder) / LOG).open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - LOG_TAIL_BYTES))
+            text = file.read().decode(errors="replace")
+    except OSError:
+        return ""
+    return text if size <= LOG_TAIL_BYTES else text.partition("\n")[2]
+
+
+def read_progress(folder: str | os.PathLike) -> Progress | None:
+    """How far the training was when it last said so; None where it has not, or what is there cannot be read."""
+    try:
+        values = Progress(**json.loads((Path(folder) / PROGRESS).read_text(encoding="utf-8")))
+        numbers = [float(value) for value in asdict(values).values()]
+    except (OSError, ValueError, TypeError, RecursionError):
+        return None
+    return values if values.steps_total > 0 and min(numbers) >= 0 else None
+
+
+def _write_progress(folder: Path, progress: Progress) -> None:
+    part = folder / f"{PROGRESS}.part"
+    with suppress(OSError):
+        part.write_text(json.dumps(asdict(progress)), encoding="utf-8")
+        part.replace(folder / PROGRESS)

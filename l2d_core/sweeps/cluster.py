@@ -1,0 +1,284 @@
+"""Many runs at once, on Dask: each trains into its own folder, so that a worker's death costs the epoch in hand.
+
+Run folders and data have to be at the same paths on every worker and here. Dask's processes send pickles to each
+other, and do what they are told: only trusted machines may reach the port of a scheduler or worker. The embedded
+cluster listens on 127.0.0.1 alone.
+"""
+
+import logging
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import dask.config
+import pandas as pd
+import torch
+from dask.system import CPU_COUNT
+from distributed import CancelledError, Client, Future, Nanny, Scheduler, SpecCluster, wait
+from distributed.system import MEMORY_LIMIT
+
+from l2d_core.baselines.network_losses import LOSSES
+from l2d_core.common.environment import pick_device
+from l2d_core.common.files import write_whole
+from l2d_core.config import RunConfig
+from l2d_core.runs.folder import is_done, open_run
+from l2d_core.runs.lock import hold
+from l2d_core.sweeps.results import Outcome, measures_of, sweep_table
+from l2d_core.sweeps.worker import keys_in_hand, reason, train_run
+
+RESULTS_TABLE = "results.csv"
+BYTES_A_WORKER = 5 << 29  # 2.5 GiB: a training on CIFAR-10 needs less
+LOOK_SECONDS, STOP_SECONDS = 0.5, 60.0
+LOST = "the scheduler gave it up, or was lost; started again it goes on from its last epoch"
+# The terminal sends Ctrl-C to the workers as well; they stop when they are told to, with their results kept.
+IGNORE_INTERRUPTS = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+
+OnChange = Callable[[str, Mapping[str, Outcome]], None]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run that was handed to a cluster. future: gives its `Outcome` when it has ended."""
+
+    folder: Path
+    config: RunConfig
+    future: Future
+
+
+def run_many(
+    configs: Mapping[str, RunConfig],
+    *,
+    data_root: str | os.PathLike,
+    out: str | os.PathLike,
+    device: str = "auto",
+    scheduler: str | None = None,
+    workers: int | None = None,
+    threads: int | None = None,
+    problems: Mapping[str, str] | None = None,
+    on_change: OnChange | None = None,
+) -> pd.DataFrame:
+    """Train each config in the folder out/name, and give `sweep_table`, kept up to date in out/results.csv too.
+
+    Runs that are done are taken as they are, others go on after their last epoch. A run that fails has its message
+    in the table, and the others go on; one that took several workers with it fails too. KeyboardInterrupt first
+    has the runs in hand keep their best so far.
+
+    device: as of `pick_device`, on the worker. scheduler: the address of a Dask scheduler; None for an embedded
+    cluster of worker processes, of which `workers` says how many; its defaults are those of `plan_workers`.
+    threads: of torch in a training, on which the last bits of its numbers depend; on a scheduler's workers None
+    leaves them as the worker was started. problems: names without a config, and why, for the table.
+    on_change: called with a name whose outcome is another now, and all outcomes. In a script that calls this with
+    an embedded cluster the calls have to be under `if __name__ == "__main__"`, as worker processes import it.
+
+    ValueError on a device that is not here; OSError where the scheduler cannot be reached, or out not be written.
+    """
+    out = Path(out).resolve()
+    outcomes: dict[str, Outcome] = {}
+    measures: dict[str, dict[str, Any]] = {}
+
+    def change(name: str, outcome: Outcome) -> None:
+        if outcome.state == "done":
+            outcome, measures[name] = _measure(out / name)
+        outcomes[name] = outcome
+        if on_change is not None:
+            on_change(name, outcomes)
+
+    def save() -> pd.DataFrame:
+        table = sweep_table(configs, outcomes, measures)
+        with hold(out / RESULTS_TABLE):
+            write_whole(out / RESULTS_TABLE, table.to_csv(index=False).encode())
+        return table
+
+    found = {name: Outcome("failed", problem) for name, problem in (problems or {}).items()}
+    found |= {name: _look(out, name, config) for name, config in configs.items()}
+    for name, outcome in found.items():
+        change(name, outcome)
+    queued = [name for name in configs if outcomes[name].state == "queued"]
+    if queued:
+        if scheduler is None:
+            workers, threads = plan_workers(device, len(queued), workers, threads)
+        with open_cluster(scheduler, workers=workers, device=device) as client:
+            jobs = {name: submit(client, configs[name], out / name, data_root, device, threads) for name in queued}
+            _see_through(client, jobs, change, save)
+    return save()
+
+
+def _see_through(
+    client: Client, jobs: Mapping[str, Job], change: Callable[[str, Outcome], None], save: Callable[[], Any]
+) -> None:
+    """Tell of jobs that start and end, and save the table, until all have ended or an interrupt ends them."""
+    running = set()
+    save()
+    try:
+        for name, outcome in _follow(client, jobs):
+            change(name, outcome)
+            if outcome.state == "running":
+                running.add(name)
+            else:
+                running.discard(name)
+                save()
+    finally:
+        stop(client, list(jobs.values()))
+        for name in running:
+            change(name, Outcome("stopped"))
+        save()
+
+
+def plan_workers(device: str, runs: int, workers: int | None = None, threads: int | None = None) -> tuple[int, int]:
+    """How many workers an embedded cluster has, and threads torch has in each; what is given stays.
+
+    A worker a GPU; on the CPU a worker a core, as far as memory goes and there are runs; together their threads
+    are no more than the cores. ValueError where a number is below 1, or the device is not here.
+    """
+    for name, number in (("workers", workers), ("threads", threads)):
+        if number is not None and number < 1:
+            raise ValueError(f"{name} must be at least 1, got {number}")
+    is_cpu = pick_device(device).type == "cpu"
+    if workers is None:
+        most = min(CPU_COUNT, MEMORY_LIMIT // BYTES_A_WORKER) if is_cpu else len(_visible_gpus(device))
+        workers = max(1, min(most, runs))
+    return workers, threads or max(1, CPU_COUNT // workers)
+
+
+@contextmanager
+def open_cluster(scheduler: str | None = None, *, workers: int | None = None, device: str = "auto") -> Iterator[Client]:
+    """A client of the scheduler of that address, or of an embedded cluster, which ends with it.
+
+    OSError where the scheduler cannot be reached. The embedded one has its workers in processes, a training each,
+    and a GPU each in turn where device leaves it open which. Dask restarts a worker that dies.
+    """
+    if scheduler is not None:
+        with Client(scheduler, set_as_default=False) as client:
+            yield client
+        return
+    count = workers or plan_workers(device, CPU_COUNT)[0]
+    settings = {
+        "distributed.scheduler.worker-saturation": 1.0,  # a run waits at the scheduler, not behind a long one
+        "distributed.scheduler.http.routes": [],
+        "distributed.worker.http.routes": [],
+    }
+    local = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "dashboard": False}
+    with (
+        dask.config.set(settings),
+        SpecCluster(
+            scheduler={"cls": Scheduler, "options": local},
+            workers={place: _worker(place, local, _visible_gpus(device)) for place in range(count)},
+            silence_logs=logging.ERROR,  # pyright: ignore[reportArgumentType]
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def _worker(place: int, local: dict[str, Any], gpus: list[str]) -> dict[str, Any]:
+    """What Dask needs to know of a worker process."""
+    env = {"CUDA_VISIBLE_DEVICES": gpus[place % len(gpus)]} if gpus else {}
+    options = {
+        "nthreads": 1,
+        "memory_limit": 0,
+        "silence_logs": logging.ERROR,
+        "preload": [IGNORE_INTERRUPTS],
+        "env": env,
+    }
+    return {"cls": Nanny, "options": {**local, **options}}
+
+
+def _visible_gpus(device: str) -> list[str]:
+    """The GPUs to share out among workers, as CUDA_VISIBLE_DEVICES names them; none if the device names one."""
+    if device not in ("auto", "cuda") or pick_device(device).type != "cuda":
+        return []
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return named.split(",") if named else [str(place) for place in range(torch.cuda.device_count())]
+
+
+def submit(
+    client: Client,
+    config: RunConfig,
+    folder: str | os.PathLike,
+    data_root: str | os.PathLike,
+    device: str = "auto",
+    threads: int | None = None,
+) -> Job:
+    """Hand a run to the cluster; it trains as long as the job's future is kept and its program lives."""
+    folder = Path(folder).resolve()
+    key = f"{folder.name}-{uuid.uuid4().hex}"
+    arguments = (config.to_json(), str(folder), str(Path(data_root).resolve()), device, threads, _topic(client))
+    # Whatever goes wrong in a run is its result; Dask itself tries again where a worker has died.
+    return Job(folder, config, client.submit(train_run, *arguments, key=key, pure=False, retries=0))
+
+
+def _topic(client: Client) -> str:
+    return f"runs of {client.id}"
+
+
+def outcomes_of(client: Client, jobs: Sequence[Job]) -> list[Outcome]:
+    """How far jobs are, at this moment."""
+    events: Any = ()
+    with suppress(OSError):  # the scheduler is lost; the futures know it a moment later
+        events = client.get_events(_topic(client))
+    begun = {key for _, key in events}
+    return [_outcome(job, job.future.key in begun) for job in jobs]
+
+
+def _outcome(job: Job, has_begun: bool) -> Outcome:
+    status = job.future.status
+    if status == "pending":
+        return Outcome("running" if has_begun else "queued")
+    if status == "finished":
+        return job.future.result()
+    if status == "error":
+        problem: Any = job.future.exception()
+        return Outcome("failed", reason(problem))
+    return Outcome("stopped", LOST)
+
+
+def stop(client: Client, jobs: Sequence[Job], seconds: float = STOP_SECONDS) -> None:
+    """Take jobs back: those that run keep their best so far, as far as that takes no more than so many seconds."""
+    pending = {job.future.key for job in jobs if job.future.status == "pending"}
+    if not pending or client.status != "running":
+        return
+    client.cancel([job.future for job in jobs if job.future.key in pending])
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        time.sleep(0.1)  # until the workers have heard of it
+        in_hand: Any = client.run(keys_in_hand, on_error="ignore")
+        if not any(pending & keys for keys in in_hand.values()):
+            return
+
+
+def _follow(client: Client, jobs: Mapping[str, Job]) -> Iterator[tuple[str, Outcome]]:
+    """(name, outcome) whenever a job starts or ends, until all have ended."""
+    pending, running = dict(jobs), set()
+    while pending:
+        with suppress(TimeoutError, CancelledError), client.as_current():
+            wait([job.future for job in pending.values()], timeout=LOOK_SECONDS, return_when="FIRST_COMPLETED")
+        outcomes = outcomes_of(client, list(pending.values()))
+        for name, outcome in zip(list(pending), outcomes, strict=True):
+            if outcome.state not in ("queued", "running"):
+                del pending[name]
+                yield name, outcome
+            elif outcome.state == "running" and name not in running:
+                running.add(name)
+                yield name, outcome
+
+
+def _look(out: Path, name: str, config: RunConfig) -> Outcome:
+    """Whether a run is done, or still has to be trained, or cannot be in its folder."""
+    if Path(name).name != name or name in ("", "..", RESULTS_TABLE):
+        return Outcome("failed", f"a name must be that of a folder, without a path, got {name!r}")
+    try:
+        return Outcome("done" if is_done(out / name, config) else "queued")
+    except (ValueError, OSError) as problem:
+        return Outcome("failed", reason(problem))
+
+
+def _measure(folder: Path) -> tuple[Outcome, dict[str, Any]]:
+    try:
+        return Outcome("done"), measures_of(open_run(folder, LOSSES))
+    except (ValueError, OSError) as problem:
+        return Outcome("failed", reason(problem)), {}

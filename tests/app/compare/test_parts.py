@@ -1,0 +1,254 @@
+"""The parts of the page "Compare": the table of many runs, cases, looks, words, pictures, and the report."""
+
+import io
+import re
+import time
+import zipfile
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import altair as alt
+import numpy as np
+import pandas as pd
+from compare_page import made_scores
+from PIL import Image
+
+from app.compare import charts, choice, images, report
+from app.compare import looks as compare_looks
+from app.compare import numbers as compare_numbers
+from app.compare.board import Comparison, View
+from app.compare.cases import Filter
+from app.compare.scene import Scene
+from l2d_core.comparison import estimates as side_by_side
+from l2d_core.comparison.author_logs import LoggedOutputs
+from l2d_core.comparison.difference import Difference
+from l2d_core.comparison.systems import System
+from l2d_core.evaluation.recalibration import RECALIBRATIONS
+
+HOSTILE = "</svg><script>alert(1)</script>\"'&"
+
+
+def scene(names=("a", "b"), view=None, settings=None, **point):
+    """A scene of made-up systems: the first is of softmax, the others of one-vs-all."""
+    losses = ["softmax", *["one_vs_all"] * 5]
+    systems = [
+        System(name, *(made_scores(seed=k + part, surrogate=losses[k]) for part in (0, 40)), "run", settings)
+        for k, name in enumerate(names)
+    ]
+    return Scene(Comparison(systems), view or View(), point.get("cost", 0.0), point.get("budget", 1.0))
+
+
+def index_of(count):
+    """The table of so many runs, as `list_runs` has it."""
+    settings = {"dataset": "cifar10", "surrogate": "softmax", "seed": 0, "model": "small_resnet"}
+    rows = [
+        {
+            "key": f"here/run-{k}",
+            "root": "here",
+            "name": f"run-{k}",
+            "settings": settings | {"seed": k, "dataset": ("cifar10", "digits")[k % 2]},
+            "measures": {"system_accuracy": 0.8, "coverage": 0.9, "ece_odds": 0.05},
+            "problem": "",
+            "epochs_done": 3,
+            "test_cases": 100,
+            "wall_seconds": 12.0,
+            "device": "cpu",
+            "changed": 1.7e9,
+        }
+        for k in range(count)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_a_thousand_runs_are_filtered_and_laid_out_in_well_under_a_second():
+    runs = index_of(1000)
+    start = time.perf_counter()
+    found = choice.filter_runs(runs, "run-77 digits", [])
+    table = choice.run_table(runs, ["here/run-3"])
+    assert time.perf_counter() - start < 0.5
+    assert found["name"].tolist() == ["run-77", "run-771", "run-773", "run-775", "run-777", "run-779"]
+    assert choice.filter_runs(runs, "", ["digits"])["key"].tolist() == [f"here/run-{k}" for k in range(1, 1000, 2)]
+    assert table[""].tolist().count("✓") == 1
+    assert {"seed"} < set(table)  # it differs
+    assert "model" not in table  # it does not
+
+
+def test_a_setting_that_differs_is_shown_whatever_it_holds():
+    runs = index_of(2)
+    runs.loc[1, "settings"]["expert.accuracy"] = [0.1, 0.2]
+    assert choice.run_table(runs, [])["expert.accuracy"].tolist() == ["", "[0.1, 0.2]"]
+
+
+def test_a_filter_finds_the_same_cases_as_a_slow_search():
+    one = scene()
+    seen, deferred = one.seen[0], one.deferred[0]
+    table = one.reliability["a"]
+    for low, high, n in zip(table["low"], table["high"], table["n"], strict=True):
+        limits = Filter.bin(low, high, table["low"].iloc[0])
+        assert len(Filter(estimates=limits).rows(seen, deferred)) == n
+    rows = Filter(label=2, right="expert", asked="asked").rows(seen, deferred)
+    wanted = [
+        k
+        for k in range(len(seen))
+        if seen.system.test.labels[k] == 2 and seen.expert_right[k] and not seen.machine_right[k] and deferred[k]
+    ]
+    assert sorted(rows) == wanted
+    assert (np.diff(seen.gain[rows]) <= 0).all()
+
+
+def test_a_part_of_the_coverage_curve_holds_its_share_of_the_cases():
+    one = scene()
+    parts = [(0.0, 0.25), (0.25, 0.5), (0.5, 1.0)]
+    found = [Filter(coverage=part).rows(one.seen[1], one.deferred[1]) for part in parts]
+    assert [len(rows) for rows in found] == [100, 100, 200]
+    assert sorted(np.concatenate(found)) == list(range(400))
+    assert one.seen[1].gain[found[0]].max() <= one.seen[1].gain[found[2]].min()  # kept first where little is gained
+
+
+def test_systems_keep_the_colour_of_their_surrogate_and_no_two_look_alike():
+    systems = [System(str(k), made_scores(), None) for k in range(5)] + [System("s", made_scores(surrogate="softmax"))]
+    looks = compare_looks.of(systems)
+    assert looks[0].color == "#0072B2"
+    assert looks[5].color == "#D55E00"
+    for part in ("color", "shape", "dash"):
+        assert len({getattr(look, part) for look in looks}) == 6
+
+
+def test_differences_are_told_with_their_interval_and_only_where_they_are_clear():
+    better = Difference(0.012, 0.004, 0.02, 10_000)
+    assert compare_numbers.accuracy_words("A", "B", better) == (
+        "B is 1.2 points more accurate than A (95 % interval 0.4 to 2.0, n = 10,000)"
+    )
+    unclear = Difference(-0.003, -0.01, 0.004, 500)
+    assert compare_numbers.accuracy_words("A", "B", unclear) == (
+        "B and A cannot be told apart: 0.3 points less accurate (95 % interval -0.4 to 1.0, n = 500)"
+    )
+
+
+def test_every_chart_is_a_valid_vega_lite_chart_and_has_finite_data():
+    one = replace(scene(("a", "b", "c"), cost=0.05, budget=0.3), marked=np.array([3, 5]))
+    for name, spec in report.specs(one).items():
+        alt.LayerChart.from_dict({key: value for key, value in spec.items() if key != "config"})
+        drawn = next(spec["datasets"][key] for key in ("bins", "bars", "lines") if key in spec["datasets"])
+        assert len(drawn) > 4, name
+    for spec in (one.reliability_chart(0), one.coverage_chart()):
+        assert [param["name"] for layer in spec["layer"] for param in layer.get("params", [])] in (
+            [charts.BIN],
+            [charts.RANGE],
+        )
+
+
+def test_marked_cases_are_in_the_charts_of_every_system_where_their_estimates_are():
+    one = replace(scene(), marked=np.array([3, 5]))
+    for place in range(2):
+        marks = one.reliability_chart(place)["datasets"]["marks"].to_pandas()
+        assert marks["id"].tolist() == ["3", "5"]
+        assert marks["probability"].tolist() == one.seen[place].probability[[3, 5]].tolist()
+        assert marks["right"].tolist() == one.seen[place].expert_right[[3, 5]].astype(float).tolist()
+
+
+def test_the_bin_that_is_looked_at_is_lit_in_its_own_chart_alone():
+    one = scene()
+    edges = one.reliability["b"].iloc[4]
+    chosen = Filter(place=1, estimates=Filter.bin(edges["low"], edges["high"], 0.0))
+    lit = [replace(one, chosen=chosen).reliability_chart(k)["datasets"]["bins"]["chosen"].to_pylist() for k in (0, 1)]
+    assert [flags.count(True) for flags in lit] == [0, 1]
+    assert lit[1][4]
+
+
+def test_what_is_asked_adds_up_in_the_histogram_of_risk():
+    one = scene(cost=0.02)
+    for place, name in enumerate(one.names):
+        table = one.risk[name]
+        assert np.isclose(table["share"].sum(), 1)
+        assert np.isclose(table["share_deferred"].sum(), one.deferred[place].mean())
+        assert (table["share_deferred"] <= table["share"] + 1e-12).all()
+
+
+def test_the_report_holds_all_charts_and_numbers_and_reaches_for_nothing():
+    view = View(recalibration="platt")
+    page = report.page(scene(("a", "b", "c"), view, {"seed": 1}, cost=0.1))
+    assert page.count("<svg") == 8
+    for part in (
+        "System accuracy",
+        "before recalibration",
+        "Who is right with whom",
+        "price of asking",
+        "0.10",
+        "slope",
+    ):
+        assert part in page
+    without_names = page.replace("http://www.w3.org/2000/svg", "").replace("http://www.w3.org/1999/xlink", "")
+    assert not re.search(r"https?://|<script|<link|@import|\bsrc=", without_names)
+    assert "default-src 'none'" in page
+
+
+def test_every_text_of_the_report_is_escaped():
+    page = report.page(scene((HOSTILE, "<img src=x>"), settings={HOSTILE: HOSTILE, "dataset": "ham10000"}))
+    assert "<script" not in page
+    assert "<img" not in page
+    assert "not for diagnosis" in page
+    for picture in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
+        ElementTree.fromstring(picture)
+
+
+def test_logged_outputs_have_a_report_of_what_is_known_of_them():
+    scores = made_scores(60)
+    logged = LoggedOutputs(scores.logits, scores.expert_correct[:, 0], "one_vs_all", 0)
+    one = Scene(Comparison([System("logged", logged, None, "upload", {})]), View(), 0.1, 0.5)
+    page = report.page(one)
+    assert page.count("<svg") == 2
+    assert "not known" in page
+    assert "Who is right with whom" not in page
+
+
+def test_the_charts_come_as_svg_and_png():
+    with zipfile.ZipFile(io.BytesIO(report.pictures(scene(("a",))))) as archive:
+        assert sorted(archive.namelist()) == sorted(
+            f"{name}.{kind}" for name in ("reliability-1", "risk-1", "coverage", "budget") for kind in ("svg", "png")
+        )
+        for name in archive.namelist():
+            if name.endswith("png"):
+                assert Image.open(io.BytesIO(archive.read(name))).width > 500
+
+
+def test_pictures_are_found_by_the_ids_of_the_data_sets_and_by_no_other_path(tmp_path):
+    for name in ("cifar10/test/cat/0007.png", "ham10000/images/ISIC_0024306.jpg", "secret.png"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.arange(3072, dtype=np.uint8).reshape(32, 32, 3)).save(tmp_path / name)
+    ids = [
+        "test/cat/0007",
+        "ISIC_0024306",
+        "ISIC_9999999",
+        "../secret",
+        "test/cat/../../../secret",
+        "12",
+        "test/cat/0008",
+    ]
+    found = images.thumbnails(ids, str(tmp_path))
+    assert list(found) == ids[:2]
+    assert images.thumbnails(ids, "") == {}
+
+
+def test_estimates_above_one_are_drawn_apart_wherever_there_can_be_any():
+    for method in RECALIBRATIONS:
+        one = scene(view=View(recalibration=method))
+        for place, seen in enumerate(one.seen):
+            bounded = one.comparison.is_bounded(place, one.view)
+            assert one.comparison.above_one(place, one.view)["cases"].sum() == (seen.probability > 1).sum()
+            assert not (bounded and (seen.probability > 1).any()), method
+    assert not scene(view=View(recalibration="temperature")).comparison.is_bounded(0, View(recalibration="temperature"))
+
+
+def test_equal_names_are_told_apart():
+    assert scene(("a", "a", "a")).names == ["a", "a, this machine", "a (2)"]
+
+
+def test_looking_again_computes_nothing_again(monkeypatch):
+    calls, look = [], side_by_side.look
+    monkeypatch.setattr(side_by_side, "look", lambda *args, **options: calls.append(1) or look(*args, **options))
+    one = scene()
+    assert len(one.seen) == len(calls) == 2
+    for cost in (0.1, 0.2):
+        assert replace(one, cost=cost).numbers
+    assert len(calls) == 2

@@ -1,0 +1,254 @@
+"""Own predictions: what is taken, what has to be said of it, and what is refused with a message."""
+
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from compare_page import (
+    assert_sound,
+    cards,
+    charts,
+    chips,
+    choose,
+    click,
+    csv_of,
+    made_scores,
+    npz_of,
+    open_beside_one,
+    open_compare,
+    parquet_of,
+    said,
+    say,
+    table_of,
+    upload,
+    use_roots,
+)
+from streamlit.runtime.uploaded_file_manager import DeletedFile
+
+from app.compare import upload_panel, uploads
+from app.compare.uploads import Shelf
+from l2d_core.comparison.mapped_tables import Columns
+
+DATA_ROOT = os.environ.get("L2D_DATA_ROOT", "")
+COLUMNS = Columns("label", ("expert",), ("logit_0", "logit_1", "logit_2"), ("defer",), "id")
+
+
+@pytest.fixture
+def app(monkeypatch, tmp_path):
+    return open_beside_one(monkeypatch, tmp_path)
+
+
+def say_logits(app, surrogate="one_vs_all"):
+    return say(app, surrogate, "logits")
+
+
+def test_our_own_file_is_compared_at_once_and_is_not_in_the_address(app, tmp_path):
+    app = upload(app, ("mine.npz", npz_of(made_scores(seed=9), tmp_path)))
+    assert_sound(app)
+    assert chips(app) == ["first", "mine"]
+    assert "upload" not in str(app.query_params)
+    assert chips(app.run()) == ["first", "mine"]
+
+
+def test_being_told_again_of_files_that_were_taken_changes_nothing(monkeypatch):
+    state = {"own-files-0": [DeletedFile("gone")], "compare_chosen": ["here/first", "upload/1"]}
+    monkeypatch.setattr(upload_panel.st, "session_state", state)
+    shelf = Shelf(generation=1)
+    upload_panel._take_uploads(shelf, "own-files-0", ["here/first"])
+    assert state["compare_chosen"] == ["here/first", "upload/1"]
+    assert shelf == Shelf(generation=1)
+
+
+@pytest.mark.parametrize("write", [csv_of, parquet_of])
+def test_a_table_waits_until_the_guess_is_confirmed_and_gives_the_same_numbers(app, tmp_path, write):
+    scores = made_scores(seed=9)
+    app = upload(app, ("mine.csv", write(table_of(scores))))
+    assert_sound(app)
+    assert chips(app) == ["first"]
+    assert said(app, "is it right?")
+    app = say_logits(app)
+    assert_sound(app)
+    assert chips(app) == ["first", "mine"]
+    told = cards(app)[1]
+    app = upload(app, ("ours.npz", npz_of(scores, tmp_path)))
+    assert cards(app)[2] == told
+
+
+def test_a_table_with_quoted_names_is_no_json(app):
+    data = csv_of(table_of(made_scores())).replace(b"id,label", b'"id","label"')
+    assert_sound(say_logits(upload(app, ("quoted.csv", data))))
+
+
+def test_neither_the_loss_nor_logits_or_probabilities_are_taken_silently(app):
+    app = click(upload(app, ("mine.csv", csv_of(table_of(made_scores())))), "Use these columns")
+    assert chips(app) == ["first"]
+    assert "neither is guessed" in app.error[0].value
+    choose(app, "Trained with", "softmax")
+    app = click(app, "Use these columns")
+    assert chips(app) == ["first"]
+    assert "neither is guessed" in app.error[0].value
+
+
+def test_logits_that_are_said_to_be_probabilities_are_refused_by_row(app):
+    app = upload(app, ("mine.csv", csv_of(table_of(made_scores()))))
+    choose(app, "Trained with", "softmax")
+    next(radio for radio in app.radio if radio.label == "The scores are").set_value("probabilities")
+    app = click(app, "Use these columns")
+    assert chips(app) == ["first"]
+    assert not app.exception
+    assert "row" in app.error[0].value
+    assert "0" in app.error[0].value
+
+
+def test_a_wrong_row_is_named(app):
+    table = table_of(made_scores())
+    table.loc[17, "logit_1"] = np.nan
+    app = say_logits(upload(app, ("mine.csv", csv_of(table))))
+    assert "logit_1" in app.error[0].value.replace("&#95;", "_")
+    assert "17" in app.error[0].value
+
+
+def test_the_two_files_of_the_authors_wait_for_each_other_and_for_the_loss(app):
+    rows = [[0.2, 0.3, 0.5], [0.6, 0.3, 0.1], [0.1, 0.1, 0.8]]
+    app = upload(app, ("run_confs.json", json.dumps(rows).encode()))
+    assert said(app, "waits for the other")
+    assert chips(app) == ["first"]
+    app = upload(app, ("run_acc.json", json.dumps(json.dumps([1, 0, 1, 1])).encode()))
+    app = click(app, "Use it")
+    assert "not guessed" in app.error[0].value
+    choose(app, "Trained with", "softmax")
+    app = click(app, "Use it")
+    assert chips(app) == ["first", "run"]
+    assert "without first" in app.error[0].value  # they have no labels, and runs have
+
+
+@pytest.mark.data
+@pytest.mark.skipif(not DATA_ROOT, reason="needs L2D_DATA_ROOT")
+def test_the_authors_logs_have_the_ece_of_their_paper_on_the_page(monkeypatch):
+    folder = Path(DATA_ROOT) / "ova_l2d_hatespeech_logs"
+    if not folder.is_dir():
+        pytest.skip("the authors' logs are not there")
+    use_roots(monkeypatch, [folder], [])
+    app = upload(open_compare(), *[(path.name, path.read_bytes()) for path in sorted(folder.glob("*.json"))])
+    for box, name in zip(
+        [b for b in app.selectbox if b.label == "Trained with"], ("one_vs_all", "softmax"), strict=True
+    ):
+        box.select(name)
+    app = click(click(app, "Use it"), "Use it")
+    app.slider(key="compare_bins").set_value(20).run()
+    assert not app.exception
+    assert not app.error
+    assert chips(app) == ["ova", "softmax"]
+    assert [card["ECE"].split(" %")[0] for card in cards(app)] == ["0.77", "6.96"]
+    assert said(app, "come without labels")
+    assert not charts(app, "System accuracy")
+
+
+HOSTILE = {
+    "nothing.csv": b"",
+    "one.csv": b"x",
+    "binary.csv": bytes(range(256)) * 50,
+    "twice.csv": b"a,a\n1,2\n",
+    "cut.npz": b"PK\x03\x04 not a zip",
+    "cut.parquet": b"PAR1 cut short PAR1",
+    "deep_confs.json": b"[" * 200_000,
+    "other.json": b"[1, 2]",
+    "nul\x00/../../etc/passwd.csv": b"\x00\x01\x02",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files_get_a_message_and_never_a_traceback(app, name):
+    app = upload(app, (name, HOSTILE[name]))
+    assert not app.exception
+    assert chips(app) == ["first"]
+    assert app.error or said(app, "do not say what they are")
+    assert not [one for one in app.error if "Traceback" in one.value or "../" in one.value]
+
+
+def test_pickles_in_a_file_are_refused(app):
+    stream = io.BytesIO()
+    np.savez(stream, logits=np.array([{"a": 1}], dtype=object))
+    app = upload(app, ("evil.npz", stream.getvalue()))
+    assert "evil.npz" in app.error[0].value
+    assert not app.exception
+
+
+def test_a_file_that_unpacks_to_more_than_is_allowed_is_refused_before_it_is_unpacked(monkeypatch):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("logits.npy", bytes(5_000_000))
+    monkeypatch.setattr(uploads, "MAX_UNPACKED_BYTES", 1_000_000)
+    with pytest.raises(ValueError, match=r"bomb\.npz unpacks to 5,000,000 bytes"):
+        Shelf().add(stream.getvalue(), "bomb.npz")
+
+
+def test_limits_are_kept_by_the_shelf_itself(monkeypatch):
+    monkeypatch.setattr(uploads, "MAX_FILE_BYTES", 100)
+    with pytest.raises(ValueError, match="must have at most"):
+        Shelf().add(bytes(101), "large.csv")
+    monkeypatch.undo()
+    monkeypatch.setattr(uploads, "MAX_CELLS", 10)
+    with pytest.raises(ValueError, match="at most 10 cells"):
+        Shelf().add(parquet_of(table_of(made_scores())), "wide.parquet")
+    monkeypatch.setattr(uploads, "MAX_FILES", 1)
+    shelf = Shelf()
+    shelf.add(csv_of(table_of(made_scores())), "a.csv")
+    with pytest.raises(ValueError, match="at most 1 files"):
+        shelf.add(csv_of(table_of(made_scores())), "b.csv")
+
+
+def test_validation_predictions_let_an_upload_be_recalibrated(app, tmp_path):
+    files = [(f"{name}.npz", npz_of(made_scores(seed=seed), tmp_path)) for name, seed in (("test", 9), ("held", 10))]
+    app = upload(app, *files)
+    assert chips(app) == ["first", "test", "held"]
+    app.session_state["recalibration"] = "temperature"
+    assert said(app.run(), "no validation scores")
+    box = [one for one in app.selectbox if one.label == "These are"][1]
+    box.select("upload/1").run()
+    assert_sound(app)
+    assert chips(app) == ["first", "test"]
+    assert not said(app, "no validation scores")
+    assert "(was" in cards(app)[1]["ECE"]
+
+
+def test_validation_predictions_of_another_loss_are_refused(app, tmp_path):
+    files = [("a.npz", npz_of(made_scores(), tmp_path)), ("b.npz", npz_of(made_scores(surrogate="softmax"), tmp_path))]
+    app = upload(app, *files)
+    [one for one in app.selectbox if one.label == "These are"][1].select("upload/1").run()
+    assert "one surrogate" in app.error[0].value
+    assert chips(app) == ["first", "a", "b"]
+
+
+def test_what_is_forgotten_is_gone_from_the_page(app, tmp_path):
+    app = upload(app, ("mine.npz", npz_of(made_scores(seed=9), tmp_path)))
+    app = click(app, "Forget")
+    assert "mine was forgotten" in app.warning[0].value
+    assert chips(app) == ["first"]
+    assert_sound(app.run())
+    assert not said(app, "mine")
+
+
+def test_files_on_the_server_are_offered_only_inside_the_folder_of_data(monkeypatch, tmp_path, app):
+    from app.compare import files as compare_files
+
+    data, secret = tmp_path / "data", tmp_path / "secret.csv"
+    (data / "mine").mkdir(parents=True)
+    secret.write_bytes(csv_of(table_of(made_scores())))
+    (data / "mine" / "p.csv").write_bytes(secret.read_bytes())
+    (data / "link.csv").symlink_to(secret)
+    assert not [box for box in app.selectbox if box.label.startswith("Or a file")]
+    with pytest.raises(ValueError, match="listed"):
+        compare_files.read_files(data, "../secret.csv")
+    with pytest.raises(ValueError, match="leads out"):
+        compare_files.read_files(data, "link.csv")
+    monkeypatch.setenv("L2D_DATA_ROOT", str(data))
+    app.run()
+    choose(app, "Or a file on this server, in its folder of data", "mine/p.csv")
+    app = say_logits(click(app.run(), "Take it"))
+    assert_sound(app)
+    assert chips(app) == ["first", "p"]

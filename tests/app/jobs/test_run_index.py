@@ -1,0 +1,71 @@
+"""The table of runs that all pages share: read aside, with its progress, and never waited for longer than it takes."""
+
+import threading
+import time
+
+import pandas as pd
+import pytest
+
+from app.jobs import run_index as compare_index
+from app.jobs import runs
+from app.jobs.run_index import RunIndex
+
+
+@pytest.fixture
+def reading(monkeypatch):
+    """A reading that goes on until the test lets it end; its tables are numbered."""
+    state = {"count": 0, "may_end": threading.Event()}
+
+    def list_runs(on_progress=None):
+        state["count"] += 1
+        on_progress(1, 4)
+        assert state["may_end"].wait(10)
+        return pd.DataFrame({"key": [state["count"]]})
+
+    monkeypatch.setattr(runs, "list_runs", list_runs)
+    yield state
+    state["may_end"].set()
+
+
+def test_the_first_reading_tells_its_progress_and_goes_on_where_the_visitor_leaves(reading):
+    index = RunIndex()
+
+    def leave(done, total):
+        if done:
+            raise InterruptedError((done, total))
+
+    with pytest.raises(InterruptedError, match="1, 4"):
+        index.get(leave)
+    reading["may_end"].set()
+    assert index.get(lambda *_: None)["key"].tolist() == [1]
+    assert reading["count"] == 1
+
+
+def test_a_fresh_table_is_not_read_again_and_an_old_one_is(reading, monkeypatch):
+    reading["may_end"].set()
+    index = RunIndex()
+    assert [index.get(lambda *_: None)["key"].item() for _ in range(3)] == [1, 1, 1]
+    monkeypatch.setattr(compare_index, "FRESH_SECONDS", 0.0)
+    assert index.get(lambda *_: None)["key"].item() == 2
+
+
+def test_an_old_table_must_do_while_a_long_reading_lasts(reading, monkeypatch):
+    monkeypatch.setattr(compare_index, "FRESH_SECONDS", 0.0)
+    monkeypatch.setattr(compare_index, "PATIENCE_SECONDS", 0.1)
+    reading["may_end"].set()
+    index = RunIndex()
+    index.get(lambda *_: None)
+    reading["may_end"].clear()
+    start = time.monotonic()
+    assert index.get(lambda *_: None)["key"].item() == 1
+    assert time.monotonic() - start < 5
+
+
+def test_folders_that_cannot_be_read_are_an_error_without_their_path(monkeypatch):
+    def fail(on_progress=None):  # noqa: ARG001
+        raise PermissionError(13, "denied", "/secret/runs")
+
+    monkeypatch.setattr(runs, "list_runs", fail)
+    with pytest.raises(OSError, match="cannot be read") as caught:
+        RunIndex().get(lambda *_: None)
+    assert "secret" not in str(caught.value)

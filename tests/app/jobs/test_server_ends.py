@@ -1,0 +1,43 @@
+"""A server that ends does so at once, whatever it or its processes are in the middle of starting."""
+
+import os
+import subprocess
+import sys
+import time
+
+from lab_page import ROOT
+
+LOAD = """
+import sys, threading, time, types
+begun = threading.Event()
+
+def load_system():
+    begun.set()
+    time.sleep(60)
+
+import l2d_core
+l2d_core.lesions.system = sys.modules["l2d_core.lesions.system"] = types.SimpleNamespace(load_system=load_system)
+from app.lesions import networks
+assert not networks.load_in_background().done()
+begun.wait(20)
+print("loads", flush=True)
+"""
+
+
+def test_networks_that_are_being_loaded_are_not_waited_for():
+    with subprocess.Popen([sys.executable, "-c", LOAD], cwd=ROOT, stdout=subprocess.PIPE) as server:
+        assert server.stdout.readline() == b"loads\n"
+        began = time.monotonic()
+        assert server.wait(50) == 0
+    assert time.monotonic() - began < 20
+
+
+def test_the_process_of_trainings_ends_in_silence_where_its_server_has_ended_before_it_was_up():
+    nobody_reads, its_output = os.pipe()
+    command = [sys.executable, "-m", "app.jobs.cluster_process", "1", "cpu"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=its_output, stderr=subprocess.PIPE) as host:
+        for pipe in (nobody_reads, its_output):
+            os.close(pipe)
+        _, log = host.communicate(timeout=60)
+    assert host.returncode == 0
+    assert b"Traceback" not in log

@@ -1,0 +1,125 @@
+"""The live lab's numbers in place of its charts, and the files that it offers."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+import streamlit as st
+from lab_page import assert_drawable, assert_sound, cards, open_lab
+
+from l2d_core.datasets import LAB_DATASETS
+from l2d_core.evaluation import measures
+
+# Section -> how many charts or tables it has, and a column of its tables.
+SECTIONS = {
+    "reliability": (3, "estimate"),
+    "risk": (3, "predicted"),
+    "coverage": (2, "coverage"),
+    "truth": (3, "true"),
+    "plane": (3, "deferred"),
+}
+ESTIMATORS = ["odds", "proxy", "sigmoid"]
+SYSTEMS = ["softmax", "one_vs_all"]
+NUM_TEST, NUM_SHOWN, NUM_POINTS = 4000, 400, 61**2
+
+
+@pytest.fixture(scope="module")
+def gaussians():
+    """The page with most on it, two sections are only there where the truth is known; and the texts of its charts."""
+    app = open_lab(data="gaussians", seeds=2)
+    return app, texts_of_charts(app)
+
+
+@pytest.fixture(scope="module")
+def files():
+    """The page, and file name -> the text that its button gives."""
+    offered, button = {}, st.download_button
+
+    def watched(label, data, file_name, *args, **options):
+        offered[file_name] = data() if callable(data) else data
+        return button(label, data, file_name, *args, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(st, "download_button", watched)
+        return open_lab(data="gaussians", seeds=2), offered
+
+
+def read(text):
+    return pd.read_csv(io.StringIO(text))
+
+
+def texts_of_charts(app):
+    return [chart.proto.alt for kind in ("vega_lite_chart", "plotly_chart") for chart in app.get(kind)]
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_numbers_stand_in_place_of_the_charts_of_one_section(gaussians, section, fits):
+    (app, before), (count, column) = gaussians, SECTIONS[section]
+    for name in SECTIONS:
+        app.segmented_control(key=f"view-{name}").set_value("Numbers" if name == section else "Charts")
+    assert_sound(app.run())
+    tables = [frame.value for frame in app.dataframe]
+    assert (len(before) - len(texts_of_charts(app)), len(tables)) == (count, count)
+    assert set(texts_of_charts(app)) <= set(before)
+    assert all(column in table and len(table) > 0 for table in tables)
+    assert len(fits) <= 1
+
+
+def test_each_section_offers_its_table_and_all_numbers(files):
+    _, offered = files
+    assert set(offered) == {f"{section}.csv" for section in SECTIONS} | {"numbers.csv"}
+    for name, text in offered.items():
+        assert "nan" not in text.lower()
+        assert_drawable(read(text), name)
+
+
+@pytest.mark.parametrize(
+    ("name", "parts", "rows"),
+    [
+        ("reliability", ESTIMATORS, 15),
+        ("risk", ESTIMATORS, 21),
+        ("coverage", SYSTEMS, 101),
+        ("truth", ESTIMATORS, NUM_SHOWN),
+        ("plane", ["bayes", *SYSTEMS], NUM_POINTS),
+    ],
+)
+def test_a_file_holds_one_table_for_each_chart(files, name, parts, rows):
+    table = read(files[1][f"{name}.csv"])
+    assert table.groupby("of", sort=False).size().to_dict() == dict.fromkeys(parts, rows)
+
+
+def test_the_reliability_file_counts_each_test_case_once(files):
+    table = read(files[1]["reliability.csv"])
+    assert table.groupby("of")["cases"].sum().to_list() == pytest.approx([NUM_TEST] * 3)
+    assert (table["cases_right"] <= table["cases"]).all()
+
+
+def test_the_risk_file_has_the_true_share_of_the_same_bin(files):
+    data = LAB_DATASETS["gaussians"]
+    test = data.load(0, data.default_noise).test
+    right = data.class_probability(test.inputs.numpy(), data.default_noise) @ [0.75, 0.75, 0.2, 0.2]
+    expected = measures.risk_histogram(1 - right).set_index("low")["share"]
+    for _, table in read(files[1]["risk.csv"]).groupby("of"):
+        assert table["share"].sum() == pytest.approx(1)
+        true = table.set_index("low")["true_share"]
+        assert true[true.index < 0].to_list() == [0]
+        assert true[true.index >= 0].to_list() == pytest.approx(expected.to_list())
+
+
+def test_the_file_of_single_estimates_and_of_the_plane_hold_probabilities(files):
+    truth, plane = (read(files[1][f"{name}.csv"]) for name in ("truth", "plane"))
+    assert truth["true"].between(0.2, 0.75).all()
+    assert plane["share_of_seeds"].between(0, 1).all()
+    assert set(plane.loc[plane["of"] == "bayes", "share_of_seeds"]) == {0, 1}
+    assert plane[["x1", "x2"]].abs().max().to_list() == [2.5, 2.5]
+
+
+def test_the_file_of_all_numbers_holds_what_the_page_shows_in_full_precision(files):
+    app, offered = files
+    table = read(offered["numbers.csv"]).set_index(["estimator", "measure"])
+    assert len(table) == 3 * len(measures.MEASURES)
+    ece = table.loc[("sigmoid", "ece")]
+    assert cards(app)["ECE, One-vs-all"] == f"{100 * ece['mean']:.1f} ± {100 * ece['half_width']:.1f} %"
+    assert not np.isclose(100 * ece["mean"], round(100 * ece["mean"], 1), rtol=0, atol=1e-9)
+    assert (table["seeds"] == 2).all()

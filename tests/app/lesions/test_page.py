@@ -1,0 +1,398 @@
+"""Skin lesions: what is uploaded is scored once, in order, kept for its own session, and shown with its risks."""
+
+import io
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import streamlit as st
+from lab_page import texts
+from lesion_page import (
+    LESIONS,
+    ROOT,
+    Open,
+    cards,
+    click,
+    colour,
+    encode,
+    made_system,
+    names,
+    open_lesions,
+    picture,
+    table,
+    upload,
+    upload_table,
+    uploader,
+    use_system,
+    use_watched_system,
+    watch_csv,
+    with_far_training_images,
+    zipped,
+)
+
+from l2d_core.images.archives import MAX_ARCHIVE_BYTES
+from l2d_core.lesions.system import COMMANDS
+
+NOTE = "Research demonstration, not for diagnosis"
+COLUMNS = ["softmax_decides", "one_vs_all_decides", "odds_expert_risk", "proxy_expert_risk", "sigmoid_expert_risk"]
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """The page with a system of tests; gives the size of each batch that its one-vs-all network saw."""
+    return use_watched_system(monkeypatch)
+
+
+@pytest.fixture
+def csv(monkeypatch):
+    """A function that gives the CSV as the last run offered it."""
+    return watch_csv(monkeypatch)
+
+
+def assert_sound(app):
+    assert not app.exception, app.exception[0].value
+    assert not app.error, app.error[0].value
+    read = [text for text in [*texts(app), *cards(app)] if "<style>" not in text]
+    broken = [text for text in read if re.search(r"\b(nan|inf|infinity|none)\b", text, re.I)]
+    assert not [text for text in broken if "none is invented" not in text]
+
+
+@pytest.mark.usefixtures("calls")
+def test_the_empty_page_says_what_it_is_not_and_what_to_do():
+    app = open_lesions()
+    assert_sound(app)
+    assert NOTE in app.warning[0].value
+    assert "drawn example" in app.info[0].value
+    assert cards(app) == []
+
+
+def test_where_the_networks_are_not_shipped_the_page_says_how_to_make_them(monkeypatch):
+    from app.lesions import networks
+
+    monkeypatch.setattr(networks, "missing_commands", lambda: [COMMANDS["runs"], COMMANDS["lesions"]])
+    app = open_lesions()
+    assert not app.exception
+    assert app.code[0].value == f"{COMMANDS['runs']}\n{COMMANDS['lesions']}"
+    assert NOTE in app.warning[0].value
+    assert not app.file_uploader
+
+
+def test_an_upload_is_scored_and_shown_with_its_decisions_and_risks(calls):
+    app = upload(open_lesions(), ("a.png", colour(200)))
+    assert_sound(app)
+    assert calls == [1]
+    (card,) = cards(app)
+    assert names(app) == ["a.png"]
+    for text in ("Softmax system", "One-vs-all system", "Expert, Softmax odds", "Expert, Softmax proxy", "Machine,"):
+        assert text in card
+    assert len(re.findall(r"cases scored like this one|no test case was scored", card)) == 5
+    assert card.count('class="plot"') == 5
+    assert NOTE in app.warning[0].value
+
+
+def test_results_are_in_the_order_of_upload_and_failed_files_are_listed_with_the_reason(calls):
+    files = [("z.png", colour(200)), ("broken.png", encode(picture())[:300]), ("empty.jpg", b""), ("a.png", colour(60))]
+    app = upload(open_lesions(), *files)
+    assert_sound(app)
+    assert calls == [2]
+    assert table(app)["file"].tolist() == ["z.png", "broken.png", "empty.jpg", "a.png"]
+    assert table(app)["state"].tolist() == ["scored", "not read", "not read", "scored"]
+    assert "cut short" in table(app)["remarks"][1]
+    assert names(app) == ["z.png", "broken.png", "empty.jpg", "a.png"]
+    assert "Not read: " in cards(app)[1]
+
+
+def test_two_files_of_one_name_are_both_kept_and_the_same_content_is_scored_once(calls):
+    app = upload(open_lesions(), ("x.png", colour(200)), ("x.png", colour(100)), ("y.png", colour(200)))
+    assert calls == [2]
+    assert table(app)["file"].tolist() == ["x.png", "x.png", "y.png"]
+    assert table(app)["state"].tolist() == ["scored", "scored", "same picture as 1 (x.png)"]
+    assert table(app)["one_vs_all_margin"][0] == table(app)["one_vs_all_margin"][2]
+    assert "The same picture as 1 (x.png), scored once" in cards(app)[2]
+    assert "of 2" in app.markdown[-1].value  # decisions count pictures, not files
+
+
+def test_a_control_that_is_moved_scores_nothing_anew(calls):
+    app = upload(open_lesions(), *[(f"{n}.png", colour(10 * n)) for n in range(5)])
+    assert calls == [5]
+    app.slider(key="lesion_budget").set_value(40).run()
+    app.radio(key="lesion_expert").set_value("sliders").run()
+    app.slider(key="ham10000_mel").set_value(90).run()
+    app.radio(key="lesion_expert").set_value("mixer").run()
+    assert_sound(app)
+    assert calls == [5]
+
+
+def test_a_zip_counts_as_what_is_in_it_and_keeps_names_in_any_script(calls, csv):
+    members = [("läsion ü.png", colour(1)), ("皮膚/b c.PNG", colour(2)), ("__MACOSX/._x", b"x"), ("note.txt", b"hello")]
+    app = upload(open_lesions(), ("many.zip", zipped(members)))
+    assert calls == [2]
+    expected = ["läsion ü.png", "皮膚/b c.PNG", "note.txt"]
+    assert table(app)["file"].tolist() == expected
+    assert pd.read_csv(io.BytesIO(csv()))["file"].tolist() == expected
+
+
+def test_many_pictures_are_all_scored_and_shown_a_page_at_a_time(calls):
+    app = upload(open_lesions(), ("many.zip", zipped([(f"{n:03}.png", colour(n)) for n in range(40)])))
+    assert_sound(app)
+    assert sum(calls) == 40
+    assert max(calls) == 16
+    assert len(table(app)) == 40
+    assert names(app) == [f"{n:03}.png" for n in range(6)]
+    (pages,) = app.get("pagination")
+    pages.set_value(7).run()
+    assert names(app) == [f"{n:03}.png" for n in range(36, 40)]
+
+
+def test_a_file_that_is_taken_out_of_the_field_is_forgotten_and_the_others_stay():
+    # The field's own identity of files is new with each set_value, so that this goes through the session.
+    from app.lesions.intake import Source
+    from app.lesions.state import LesionSession, score_batch
+
+    session, system = LesionSession(), made_system()
+    for name, data in (("a", colour(1)), ("b", colour(2)), ("c", colour(1))):
+        session.add(Source(name, f"{name}.png", lambda data=data: data))
+        session.add(Source(name, f"{name}.png", lambda data=data: data))
+    score_batch(session, system)
+    session.drop({"a"})
+    assert [entry.name for entry in session.entries] == ["b.png", "c.png"]
+    assert set(session.cases) == {entry.digest for entry in session.entries}
+    session.drop({"b", "c"})
+    assert (session.entries, session.cases, session.taken) == ([], {}, set())
+
+
+def test_clear_forgets_everything_and_the_field_is_empty(monkeypatch, calls):
+    from app.kit import memory
+
+    removed = []
+    monkeypatch.setattr(memory, "forget_uploads", lambda ids: removed.extend(ids))
+    app = upload(open_lesions(), ("a.png", colour(200)))
+    app = upload_table(app, "image_id,age,sex,localization\na,50,male,back\n")
+    app = click(app, "Clear")
+    assert_sound(app)
+    assert cards(app) == []
+    assert uploader(app).value in (None, [])
+    session = app.session_state["lesion-session"]
+    assert (session.entries, session.cases, session.patients, len(session.intake)) == ([], {}, None, 0)
+    upload(app, ("a.png", colour(200)))
+    assert calls == [1, 1]
+    assert len(removed) == 2  # the image's and the table's bytes
+
+
+@pytest.mark.usefixtures("calls")
+def test_two_sessions_see_nothing_of_each_other():
+    one, other = open_lesions(), open_lesions()
+    upload(one, ("mine.png", colour(200)))
+    other.run()
+    assert cards(other) == []
+    upload(other, ("yours.png", colour(100)))
+    one.run()
+    assert (names(one), names(other)) == (["mine.png"], ["yours.png"])
+
+
+@pytest.mark.usefixtures("calls")
+def test_results_are_still_there_after_a_look_at_another_page():
+    app = upload(open_lesions(), ("a.png", colour(200)))
+    app.switch_page("home/page.py").run()
+    app.switch_page(LESIONS).run()
+    assert names(app) == ["a.png"]
+
+
+def test_the_session_keeps_small_views_and_numbers_but_no_files(calls):  # noqa: ARG001
+    from l2d_core.images.opening import open_image
+
+    large = colour(200, size=(900, 1200))
+    app = upload(open_lesions(), ("large.png", large))
+    (case,) = app.session_state["lesion-session"].cases.values()
+    view = open_image(case.view, "view.jpg")
+    assert max(view.pixels.shape[:2]) <= 200
+    numbers = [*case.seen.logits.values(), case.seen.features, case.seen.distance, case.seen.expert_features]
+    assert sum(array.nbytes for array in numbers) < 2_000
+    assert all(array.base is None for array in numbers)  # no view of a batch, which would keep all of it
+
+
+def test_the_drawn_example_is_marked_as_a_drawing(calls):
+    app = click(open_lesions(), "Try a drawn example")
+    assert_sound(app)
+    assert calls == [1]
+    assert "A drawing made by this page, no photograph" in cards(app)[0]
+    assert next(button for button in app.button if button.label == "Try a drawn example").disabled
+
+
+def test_odd_pictures_are_warned_of_and_still_shown(monkeypatch):
+    use_system(monkeypatch, with_far_training_images(made_system()))
+    black, thin = np.zeros((60, 80, 3), np.uint8), colour(100, size=(20, 100))
+    app = upload(open_lesions(), ("black.png", encode(black)), ("thin.png", thin))
+    first, second = cards(app)
+    assert "blank" in first
+    assert "not like the training images" in first
+    assert "odd aspect" in second
+    assert "bars were added" in second
+    assert 'class="plot"' in second
+
+
+@pytest.mark.usefixtures("calls")
+def test_the_budget_says_how_many_are_deferred_and_asks_first_where_the_margin_is_largest():
+    app = upload(open_lesions(), *[(f"{n}.png", colour(20 * n, 250 - 20 * n)) for n in range(10)])
+    app.segmented_control(key="lesion_rule").set_value("threshold").run()
+    app.slider(key="lesion_threshold").set_value(-100).run()
+    assert app.markdown[-1].value.count("**10 of 10**") == 2
+    assert set(table(app)["softmax_decides"]) == {"expert"}
+    app.slider(key="lesion_threshold").set_value(0).run()
+    rows = table(app)
+    natural = rows["one_vs_all_margin"] >= 0
+    assert (rows["one_vs_all_decides"] == "expert").tolist() == natural.tolist()
+    app.segmented_control(key="lesion_rule").set_value("budget").run()
+    app.slider(key="lesion_budget").set_value(10).run()
+    asked = table(app)["one_vs_all_decides"] == "expert"
+    assert asked.sum() == min(1, natural.sum())
+    assert not asked.any() or rows["one_vs_all_margin"].idxmax() == asked.idxmax()
+
+
+def test_the_sliders_expert_changes_the_expert_and_not_the_pictures(calls):
+    app = upload(open_lesions(), *[(f"{n}.png", colour(25 * n)) for n in range(6)])
+    app.radio(key="lesion_expert").set_value("sliders").run()
+    app.slider(key="lesion_budget").set_value(100).run()
+    shares = []
+    for percent in (0, 100):
+        for name in ("akiec", "bcc", "bkl", "df", "mel", "nv", "vasc"):
+            app.slider(key=f"ham10000_{name}").set_value(percent)
+        app.run()
+        assert_sound(app)
+        shares.append((table(app)["one_vs_all_decides"] == "expert").mean())
+    assert shares[0] == 0
+    assert shares[1] > 0.5
+    assert calls == [6]
+
+
+ROWS = ("old;80,0;Male;back", "YOUNG.jpg;40;female;face", "half;;male;back", "no;1;m;ear")
+TABLE = "\ufeffImage_ID;Age;Sex;Localization\n" + "\n".join(ROWS)
+
+
+def test_the_mixer_answers_where_age_sex_and_site_are_known_and_else_its_answer_is_not_invented(calls, csv):
+    files = [("old (1).PNG", colour(1)), ("young.png", colour(2)), ("half.png", colour(3)), ("stranger.png", colour(4))]
+    app = upload_table(upload(open_lesions(), *files), TABLE)
+    assert not any("itself, told of" in card for card in cards(app))
+    app.radio(key="lesion_expert").set_value("mixer").run()
+    assert_sound(app)
+    old, young, half, stranger = cards(app)
+    assert "told of 80 years, male, back, says: df: dermatofibroma" in old
+    assert "told of 40 years, female, face, says: nv: melanocytic nevus" in young
+    assert "own answer needs age, which the table does not give: none is invented" in half
+    assert "own answer needs age, sex and site, which" in stranger
+    matched = next(text.value for text in app.caption if "table" in text.value and "rows" in text.value)
+    assert "4 rows" in matched
+    assert "3 of 4 images" in matched
+    assert "1 rows have no image here" in matched
+    assert "stranger" in matched
+    assert pd.read_csv(io.BytesIO(csv()))["expert_answer"].fillna("").tolist() == ["df", "nv", "", ""]
+    assert calls == [4]
+
+
+@pytest.mark.usefixtures("calls")
+def test_a_table_that_cannot_be_read_says_which_column_was_looked_for():
+    app = upload_table(open_lesions(), "name,age\nx,5\n")
+    assert "lacks the column image_id" in app.error[0].value
+    app = upload_table(app, TABLE)
+    assert not app.error
+
+
+@pytest.mark.usefixtures("calls")
+def test_the_csv_holds_every_file_says_what_it_is_and_has_no_formulas(csv):
+    bad = '=HYPERLINK("x").png'
+    app = upload(open_lesions(), (bad, colour(1)), ("-2+3.png", b"no"), ("ü.png", colour(2)))
+    assert_sound(app)
+    assert csv().startswith(b"\xef\xbb\xbf")
+    rows = pd.read_csv(io.BytesIO(csv()))
+    assert rows.columns[0] == "note"
+    assert set(rows["note"]) == {NOTE}
+    assert rows["file"].tolist() == [f"'{bad}", "'-2+3.png", "ü.png"]
+    assert rows["state"].tolist() == ["scored", "not read", "scored"]
+    assert rows["remarks"][1]
+    assert rows[COLUMNS].notna().all(axis=1).tolist() == [True, False, True]
+    assert rows["sigmoid_expert_risk"].dropna().between(0, 1).all()
+
+
+@pytest.mark.usefixtures("calls")
+def test_a_name_is_text_and_never_markup():
+    app = upload(open_lesions(), ("<img src=x onerror=alert(1)>.png", colour(1)), ("<script>.png", b"no"))
+    raw = [element.value for element in app.html if 'class="lesion"' in element.value]
+    assert "<img src=x" not in raw[0]
+    assert "&lt;img src=x" in raw[0]
+    assert "<script>" not in raw[1]
+
+
+def test_a_folder_of_the_server_is_offered_only_where_it_is_named(monkeypatch, tmp_path, calls):
+    monkeypatch.delenv("L2D_DATA_ROOT", raising=False)
+    assert not open_lesions().expander
+    root = tmp_path / "root"
+    (root / "in").mkdir(parents=True)
+    (root / "in" / "a.png").write_bytes(colour(5))
+    monkeypatch.setenv("L2D_DATA_ROOT", str(root))
+    monkeypatch.setattr(st, "expander", lambda *_args, **_options: Open())
+    app = open_lesions()
+    (folder,) = (box for box in app.selectbox if box.label == "Folder")
+    assert folder.options == ["in (1 images)"]
+    app = click(app, "Take these images")
+    assert_sound(app)
+    assert names(app) == ["a.png"]
+    assert calls == [1]
+    app = click(app, "Take these images")
+    assert calls == [1]
+    assert len(table(app)) == 1
+
+
+def test_no_link_leads_out_of_the_servers_folder(tmp_path):
+    from app.lesions.folders import list_folders, list_images
+
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    for folder in (root / "in", outside):
+        folder.mkdir(parents=True)
+    (outside / "secret.png").write_bytes(colour(1))
+    (root / "in" / "own.png").write_bytes(colour(2))
+    (root / "in" / "text.txt").write_text("no")
+    (root / "in" / "linked.png").symlink_to(outside / "secret.png")
+    (root / "in" / "inside.png").symlink_to(root / "in" / "own.png")
+    (root / "away").symlink_to(outside)
+    assert [folder.name for folder in list_folders(root)] == ["in"]
+    assert [path.name for path in list_images(root, "in")] == ["inside.png", "own.png"]
+    for name in ("away", "../outside", str(outside), "in/../../outside"):
+        with pytest.raises(ValueError, match="one of those that are listed"):
+            list_images(root, name)
+
+
+def test_the_servers_upload_limit_is_that_of_a_zip_and_stands_on_the_page(calls):  # noqa: ARG001
+    import tomllib
+
+    server = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["server"]
+    assert server["maxUploadSize"] * 2**20 == MAX_ARCHIVE_BYTES
+    assert server["enableXsrfProtection"] is True
+    app = open_lesions()
+    assert any("20 MB an image, 200 MB and 5,000 files a zip" in caption.value for caption in app.caption)
+
+
+@pytest.mark.usefixtures("calls")
+def test_an_upload_is_received_in_memory_however_large_it_may_be():
+    from starlette.formparsers import MultiPartParser
+
+    open_lesions()
+    assert MultiPartParser.spool_max_size > MAX_ARCHIVE_BYTES
+
+
+def test_beyond_the_most_pictures_of_a_session_the_rest_is_left_out_and_said(monkeypatch, calls):  # noqa: ARG001
+    from app.lesions import state
+
+    monkeypatch.setattr(state, "MAX_ENTRIES", 3)
+    app = upload(open_lesions(), *[(f"{n}.png", colour(n)) for n in range(5)])
+    assert len(table(app)) == 3
+    assert any("2 were left out" in warning.value for warning in app.warning)
+
+
+@pytest.mark.usefixtures("calls")
+def test_the_rule_is_kept_while_another_page_is_looked_at():
+    app = upload(open_lesions(), ("a.png", colour(9)))
+    app.slider(key="lesion_budget").set_value(95).run()
+    app = app.switch_page("home/page.py").run().switch_page(LESIONS).run()
+    assert_sound(app)
+    assert app.slider(key="lesion_budget").value == 95
