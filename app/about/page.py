@@ -6,6 +6,7 @@ import streamlit as st
 
 from app.about import facts
 from app.kit import glossary
+from app.kit.notes import NOT_FOR_DIAGNOSIS
 from app.kit.numbers import count, percent
 from app.kit.text import plain
 from app.sharing import foot
@@ -17,8 +18,8 @@ Learning to defer trains a network that either answers or hands a case to an exp
 Classifiers (ICML 2022)]({PAPER}). It is written anew from the paper and is not the authors' own program; the page
 "The paper" says where its results come out the same and where they do not. The code is under the MIT licence.
 """
-LIMITS = """
-- **A research demonstration, not for diagnosis**, and no advice on any lesion. The networks know seven kinds of
+LIMITS = f"""
+- **{NOT_FOR_DIAGNOSIS}**, and no advice on any lesion. The networks know seven kinds of
   lesions, name one of them for any picture, and have been tested on published images only.
 - **Experts are mostly simulated**, by how often they are right in each class. People also err more on hard cases,
   tire, and answer otherwise once a machine has chosen what they see.

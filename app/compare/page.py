@@ -3,9 +3,8 @@
 import streamlit as st
 
 from app.compare import choice, results, state, upload_panel
+from app.kit.notes import DIAGNOSIS_NOTE, MEDICAL_ICON
 from app.kit.text import plain
-
-DIAGNOSIS_NOTE = "Research demonstration, not for diagnosis: systems trained and tested on published images of lesions."
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     st.title("Compare", anchor=False, width="content")
@@ -30,5 +29,5 @@ if comparison is not None:
     for text in comparison.notes:
         st.caption(f":material/info: {plain(text)}")
     if comparison.is_medical:
-        st.warning(DIAGNOSIS_NOTE, icon=":material/medical_information:")
+        st.warning(DIAGNOSIS_NOTE, icon=MEDICAL_ICON)
     results.draw(comparison, chosen)

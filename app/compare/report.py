@@ -13,12 +13,12 @@ from app.compare.controls import STRATEGIES
 from app.compare.scene import Scene
 from app.kit import document
 from app.kit.charts import Spec
+from app.kit.notes import DIAGNOSIS_NOTE
 from app.kit.numbers import percent
 from app.kit.section import to_csv
 from l2d_core.evaluation.recalibration import RECALIBRATIONS
 from l2d_core.runs.index import differing_settings
 
-DIAGNOSIS_NOTE = "Research demonstration, not for diagnosis"
 WIDTHS = {"reliability": 380, "risk": 380, "coverage": 560, "budget": 560}
 
 

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from app.home import diagram
+from app.kit.notes import NOT_FOR_DIAGNOSIS
 
 LAB = "lab/page.py"
 # Where to start: a short name, what to see, the link's words, and the settings, as the lab's links have them.
@@ -39,7 +40,7 @@ PAGES = (
     (
         "Look at lesions one by one",
         "Upload dermatoscopic images: what trained networks say, whether they would ask, and the risk either way. "
-        "A research demonstration, not for diagnosis.",
+        f"{NOT_FOR_DIAGNOSIS}.",
         "lesions/page.py",
         ":material/dermatology:",
         "Open skin lesions",

@@ -5,11 +5,10 @@ from types import ModuleType
 import streamlit as st
 
 from app.fits import shared
+from app.kit.notes import DIAGNOSIS_NOTE, MEDICAL_ICON
 from app.lab import settings_panel
 from app.sharing import foot
 from l2d_core.datasets import LAB_DATASETS
-
-DIAGNOSIS_NOTE = "A research demonstration on published images: not for diagnosis, and no advice on any lesion."
 
 
 def results() -> ModuleType:
@@ -27,7 +26,7 @@ foot.draw_teaching()
 with st.sidebar:
     settings = settings_panel.draw(asked)
 if LAB_DATASETS[settings.dataset].is_medical:
-    st.caption(f":material/medical_information: {DIAGNOSIS_NOTE}")
+    st.caption(f"{MEDICAL_ICON} {DIAGNOSIS_NOTE}")
 view = settings_panel.current_view()
 status = st.empty()
 seeds = "1 seed" if settings.num_seeds == 1 else f"{settings.num_seeds} seeds"

@@ -7,13 +7,13 @@ from html import escape
 import streamlit as st
 
 from app.kit import document, glossary
+from app.kit.notes import DIAGNOSIS_NOTE
 from app.learn import frame
 from app.learn.frame import Answer, Sheet
 
 WIDTH, SMALL = 520, 300
 Step = tuple[str, Callable[[], Answer]]
 Page = tuple[str, Sheet, Answer]
-NOTE = "The skin lesions in it are a research demonstration on published images: not for diagnosis."
 KEY = "learn_handout_file"
 
 
@@ -52,7 +52,10 @@ def _all_pages(steps: Sequence[Step], now: int, sheet: Sheet, answer: Answer) ->
 
 def html(pages: Sequence[Page]) -> str:
     """The file; every text is escaped before its Markdown is read."""
-    parts = ["<p>When should a machine ask, and why must it be honest about it?</p>", f'<p class="note">{NOTE}</p>']
+    parts = [
+        "<p>When should a machine ask, and why must it be honest about it?</p>",
+        f'<p class="note">{DIAGNOSIS_NOTE}</p>',
+    ]
     for number, (title, sheet, answer) in enumerate(pages, 1):
         small = SMALL if len(sheet.pictures) > 2 else WIDTH
         figures = [

@@ -6,6 +6,7 @@ import streamlit as st
 
 from app.kit import section
 from app.kit.looks import ESTIMATORS
+from app.kit.notes import DIAGNOSIS_NOTE, MEDICAL_ICON
 from app.kit.numbers import estimate, percent, rows_of
 from app.learn import charts
 from app.learn import numbers as learn_numbers
@@ -14,7 +15,6 @@ from app.learn.steps import HOW_TO_READ, PHOTOS, draw_reliability, fit, half_exp
 from l2d_core.datasets import LAB_DATASETS
 from l2d_core.experts.simulated import DERMATOLOGIST_RECALL
 
-DIAGNOSIS_NOTE = "A research demonstration on published images: not for diagnosis, and no advice on any lesion."
 SLIPS = np.linspace(-1, 1, 81)
 HALF = 0.5
 MOST_GROUPS = 12
@@ -183,7 +183,7 @@ def calibrated_is_not_useful() -> Answer:
 
 def when_risk_is_understated() -> Answer:
     """What a doctor is told, and what is true."""
-    st.caption(f":material/medical_information: {DIAGNOSIS_NOTE}")
+    st.caption(f"{MEDICAL_ICON} {DIAGNOSIS_NOTE}")
     text, place = step(
         "Photographs of skin lesions, with a simulated dermatologist who is right about moles in "
         f"{percent(DERMATOLOGIST_RECALL['nv'], 0)} and about melanoma in {percent(DERMATOLOGIST_RECALL['mel'], 0)}. "

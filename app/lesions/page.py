@@ -5,13 +5,14 @@ import time
 import streamlit as st
 
 from app.kit import memory
+from app.kit.notes import DIAGNOSIS_NOTE, MEDICAL_ICON
 from app.lesions import drop, expert, networks, results
 from app.lesions.state import MAX_ENTRIES, MAX_SESSION_PIXELS, LesionSession, score_batch
 from l2d_core.lesions import system as lesions
 
-DIAGNOSIS_NOTE = (
-    "Research demonstration, not for diagnosis: networks trained on published images, that know seven kinds of lesions "
-    "and nothing else. They name one of the seven for any picture. If a lesion worries you, see a doctor."
+SEVEN_CLASSES = (
+    "The networks know seven kinds of lesions, and name one of them for any picture. "
+    "If a lesion worries you, see a doctor."
 )
 # After so much scoring, what is done is shown: the first soon, and then less often, since drawing takes time too.
 FIRST_SLICE_SECONDS, SLICE_SECONDS = 0.5, 2.5
@@ -19,7 +20,7 @@ FIRST_SLICE_SECONDS, SLICE_SECONDS = 0.5, 2.5
 with st.container(horizontal=True, vertical_alignment="bottom"):
     st.title("Skin lesions", anchor=False, width="content")
     st.markdown("Should this one go to the expert, and what is the risk either way?", width="content")
-st.warning(DIAGNOSIS_NOTE, icon=":material/medical_information:")
+st.warning(f"{DIAGNOSIS_NOTE} {SEVEN_CLASSES}", icon=MEDICAL_ICON)
 
 
 def score(session: LesionSession, system: lesions.LesionSystem) -> None:

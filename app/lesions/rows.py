@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from app.kit.notes import NOT_FOR_DIAGNOSIS
 from app.lesions.state import Entry, LesionSession
 from l2d_core.evaluation.deferral import defer_by_budget
 from l2d_core.evaluation.similar_cases import Reading
 from l2d_core.lesions.system import NEEDED
 
-DEMONSTRATION = "Research demonstration, not for diagnosis"
 SCORED, DOUBLE, FAILED = "scored", "same picture as", "not read"
 RULES = {"budget": "At most this share", "threshold": "From this margin on"}
 
@@ -113,7 +113,7 @@ def to_csv(rows: pd.DataFrame, expert: str) -> bytes:
     for column in texts.columns:
         if texts[column].dtype == object or pd.api.types.is_string_dtype(texts[column]):
             texts[column] = [_harmless(value) for value in texts[column]]
-    texts.insert(0, "note", DEMONSTRATION)
+    texts.insert(0, "note", NOT_FOR_DIAGNOSIS)
     texts.insert(1, "expert", _harmless(expert))
     return texts.to_csv(index=False).encode("utf-8-sig")  # with its mark, by which Excel knows it
 

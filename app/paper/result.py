@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
+from app.kit.notes import DIAGNOSIS_NOTE, MEDICAL_ICON
 from app.kit.numbers import count
 from app.kit.text import plain
 from app.paper import results, words
@@ -16,7 +17,6 @@ from l2d_core.reproductions.stored import StoredReproduction
 
 MANY_FINDINGS, FIRST_FINDINGS = 12, 6
 LESIONS = "HAM10000"  # in the name of a setting
-DIAGNOSIS_NOTE = "Research demonstration, not for diagnosis: systems trained and tested on published images of lesions."
 
 
 def draw(stored: StoredReproduction, name: str) -> None:
@@ -25,7 +25,7 @@ def draw(stored: StoredReproduction, name: str) -> None:
     st.header(plain(result.title), anchor=False)
     st.caption(plain(_about(stored)))
     if name == "ham10000" or result.table["setting"].str.startswith(LESIONS).any():
-        st.warning(DIAGNOSIS_NOTE, icon=":material/medical_information:")
+        st.warning(DIAGNOSIS_NOTE, icon=MEDICAL_ICON)
     if told := words.tally(result.findings):
         st.markdown(f"Of {len(result.findings)} findings: {told}")
     FIGURES[name](result)

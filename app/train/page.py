@@ -3,10 +3,10 @@
 import streamlit as st
 
 from app.jobs import board as jobs_board
+from app.kit.notes import DIAGNOSIS_NOTE, MEDICAL_ICON
 from app.train import cards, form, job_list, start, state
 
 POLL_SECONDS = 1.5
-DIAGNOSIS_NOTE = "A research demonstration on published images: not for diagnosis, and no advice on any lesion."
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     st.title("Train", anchor=False, width="content")
@@ -18,7 +18,7 @@ links = state.watched(board)
 with st.sidebar:
     wish = form.draw()
 if wish.dataset == "ham10000":
-    st.caption(f":material/medical_information: {DIAGNOSIS_NOTE}")
+    st.caption(f"{MEDICAL_ICON} {DIAGNOSIS_NOTE}")
 start.draw(board, wish)
 jobs = board.list()
 is_busy = any(view.is_pending for view in jobs)

@@ -1,0 +1,18 @@
+"""HTML from Jinja2 templates, in which every value is escaped except HTML that another template has made."""
+
+from functools import cache
+
+from jinja2 import Environment, StrictUndefined, Template
+from markupsafe import Markup
+
+_ENVIRONMENT = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+
+
+def render(template: str, **values: object) -> Markup:
+    """The template with these values. A value that is `Markup`, as from `render`, is inserted as it is."""
+    return Markup(_compiled(template).render(values))
+
+
+@cache  # templates are constants of this program
+def _compiled(template: str) -> Template:
+    return _ENVIRONMENT.from_string(template)
