@@ -1,26 +1,17 @@
 """A real Chromium that measures Streamlit pages from inside: opens them, moves their sliders, and reads the probe."""
 
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.sync_api import Browser, Locator, Page, Playwright
+from chromium import launch
+from playwright.sync_api import Locator, Page, Playwright
 
 PROBE = Path(__file__).with_name("probe.js")
 QUIET_MS = 700
 PATIENCE_MS = 60_000
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 @dataclass(frozen=True)
@@ -58,21 +49,13 @@ class Move:
 @contextmanager
 def cold_page(playwright: Playwright) -> Iterator[Page]:
     """A page of a browser that was just started, with an empty cache, and the probe in it."""
-    browser = _launch(playwright)
+    browser = launch(playwright)
     try:
         page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
         page.add_init_script(path=PROBE)
         yield page
     finally:
         browser.close()
-
-
-def _launch(playwright: Playwright) -> Browser:
-    own = Path(playwright.chromium.executable_path)
-    system = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if not own.is_file() and system is None:
-        raise SystemExit("this needs a browser: `playwright install chromium`, or the system's chromium")
-    return playwright.chromium.launch(executable_path=None if own.is_file() else system, args=FLAGS)
 
 
 def open_page(page: Page, url: str, *, has_charts: bool = True) -> Opening:
@@ -145,7 +128,7 @@ def act(page: Page, do: Callable[[], object]) -> float:
 
 
 def turn_to(page: Page, title: str) -> float:
-    """Turn to another page of the app, by the key on its link in the navigation: as of `act`."""
+    """Turn to another page of the app, by the key on its link in the navigation: as in `act`."""
     link = page.locator('[data-testid="stTopNavLink"]').filter(has_text=re.compile(f"{re.escape(title)}$"))
     link.focus()
     return act(page, lambda: page.keyboard.press("Enter"))

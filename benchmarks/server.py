@@ -1,22 +1,20 @@
 """A Streamlit server for one benchmark: on a free port of this machine, with its memory and processor time."""
 
 import os
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
-import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from serving import ROOT, free_port, start_server
+
 LAB_APP = ROOT / "app" / "Home.py"
 TRIVIAL_APP = ROOT / "benchmarks" / "trivial_app.py"
-START_SECONDS, END_SECONDS = 60, 20
+END_SECONDS = 20
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,7 @@ class Server:
 
     @property
     def url(self) -> str:
-        return f"http://localhost:{self.port}"
+        return f"http://127.0.0.1:{self.port}"
 
     def memory_mib(self) -> float:
         """Memory of the server and its workers; what they share counts once."""
@@ -103,21 +101,17 @@ def running(app: Path, **environment: str) -> Iterator[Server]:
 
     environment: variables beside those of this process.
     """
-    port = _free_port()
+    port = free_port()
     with tempfile.TemporaryDirectory() as folder:
-        note, log_path = Path(folder) / "torch", Path(folder) / "log"
-        command = [sys.executable, str(ROOT / "benchmarks" / "watched_server.py"), str(note)]
-        options = [f"--server.port={port}", "--server.address=localhost", "--server.headless=true"]
-        with log_path.open("wb") as log:
-            everything = [*command, str(app), *options]
-            process = subprocess.Popen(everything, cwd=ROOT, stdout=log, stderr=log, env=os.environ | environment)
+        note, log = Path(folder) / "torch", Path(folder) / "log"
+        program = [ROOT / "benchmarks" / "watched_server.py", note, app]
+        process = start_server(port, log, program=program, environment=os.environ | environment)
         try:
-            _wait_until_healthy(port, process, log_path)
             yield Server(port, process.pid, note)
         finally:
             process.terminate()
             _wait_until_ended(process)
-            _show_problems(log_path)
+            _show_problems(log)
 
 
 def _wait_until_ended(process: subprocess.Popen) -> None:
@@ -127,25 +121,6 @@ def _wait_until_ended(process: subprocess.Popen) -> None:
         process.kill()
         process.wait()
         print(f"the server did not end within {END_SECONDS} s, and was killed", file=sys.stderr)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("localhost", 0))
-        return probe.getsockname()[1]
-
-
-def _wait_until_healthy(port: int, process: subprocess.Popen, log: Path) -> None:
-    end = time.monotonic() + START_SECONDS
-    while time.monotonic() < end:
-        if process.poll() is not None:
-            raise SystemExit(f"the server ended with code {process.returncode}:\n{log.read_text()}")
-        try:
-            with urllib.request.urlopen(f"http://localhost:{port}/_stcore/health", timeout=2):
-                return
-        except OSError:
-            time.sleep(0.02)
-    raise SystemExit(f"the server did not answer within {START_SECONDS} s:\n{log.read_text()}")
 
 
 def _show_problems(log: Path) -> None:

@@ -1,32 +1,15 @@
 """One server and one real browser for all browser tests, or the reason why there is none."""
 
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import sync_playwright
 
-pytest.register_assert_rewrite("lab_window")
+from benchmarks.chromium import NoBrowser, launch
+from benchmarks.serving import APP, free_port, start_server
 
-ROOT = Path(__file__).resolve().parents[2]
-START_SECONDS = 60
-# The shell, which has no windows, first: it takes less of the processor for each page.
-SYSTEMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+pytest.register_assert_rewrite("lab_window")
 
 
 def pytest_collection_modifyitems(items):
@@ -40,11 +23,10 @@ def pytest_collection_modifyitems(items):
 def browser():
     """Playwright's own Chromium, or else the system's."""
     with sync_playwright() as playwright:
-        own = playwright.chromium.executable_path
-        system = next(filter(None, map(shutil.which, SYSTEMS)), None)
-        if not Path(own).is_file() and system is None:
-            pytest.skip("no browser: neither Playwright's (playwright install chromium) nor a system Chromium")
-        started = playwright.chromium.launch(executable_path=own if Path(own).is_file() else system, args=FLAGS)
+        try:
+            started = launch(playwright)
+        except NoBrowser as problem:
+            pytest.skip(str(problem))
         yield started
         started.close()
 
@@ -53,7 +35,7 @@ def browser():
 def server(browser, tmp_path_factory):  # noqa: ARG001 (no server where there is no browser)
     """The address of the app, served as a user would serve it; at its end no traceback may be in its log."""
     log = tmp_path_factory.mktemp("server") / "log"
-    with _serving(["-m", "streamlit", "run", "app/Home.py"], log) as address:
+    with _serving(log) as address:
         yield address
 
 
@@ -61,27 +43,22 @@ def server(browser, tmp_path_factory):  # noqa: ARG001 (no server where there is
 def lesion_server(browser, tmp_path_factory):  # noqa: ARG001
     """As `server`, with networks for skin lesions that were made for tests."""
     log = tmp_path_factory.mktemp("lesion-server") / "log"
-    with _serving([str(Path(__file__).with_name("lesion_server.py"))], log) as address:
+    with _serving(log, [Path(__file__).with_name("lesion_server.py")]) as address:
         yield address
 
 
 @contextmanager
-def _serving(call, log):
-    port = _free_port()
-    command = [sys.executable, *call, f"--server.port={port}"]
-    with log.open("wb") as out:
-        process = subprocess.Popen(
-            [*command, "--server.address=127.0.0.1", "--server.headless=true"], cwd=ROOT, stdout=out, stderr=out
-        )
+def _serving(log, program=APP):
+    port = free_port()
+    process = start_server(port, log, program=program)
     try:
-        _wait_until_healthy(f"http://127.0.0.1:{port}/_stcore/health", process, log)
         yield f"http://127.0.0.1:{port}"
     finally:
         process.kill()
         process.wait()
-    told = log.read_text()
-    assert "Traceback" not in told, told
-    assert "Examining the path" not in told, told  # of Streamlit's watcher, which is off
+    printed = log.read_text()
+    assert "Traceback" not in printed, printed
+    assert "Examining the path" not in printed, printed  # of Streamlit's watcher, which is off
 
 
 @pytest.fixture(scope="session")
@@ -99,21 +76,3 @@ def page(context):
     tab = context.new_page()
     yield tab
     tab.close()
-
-
-def _free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def _wait_until_healthy(url, process, log):
-    end = time.monotonic() + START_SECONDS
-    while time.monotonic() < end:
-        assert process.poll() is None, f"the server ended with {process.returncode}:\n{log.read_text()}"
-        try:
-            with urllib.request.urlopen(url, timeout=2):
-                return
-        except OSError:
-            time.sleep(0.05)
-    raise AssertionError(f"the server did not answer within {START_SECONDS} s:\n{log.read_text()}")

@@ -1,20 +1,17 @@
-"""Pictures of the pages for the README: python tests/browser/screenshots.py [ADDRESS of a running app].
+"""Pictures of the pages for the README: python benchmarks/screenshots.py [ADDRESS of a running app].
 
 Without an address the app is started for it, without data sets beside what is shipped. Needs a browser as the browser
 tests do. Writes docs/*.png, with 128 colours, so that they stay small.
 """
 
 import io
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable
-from contextlib import contextmanager, nullcontext
-from pathlib import Path
 
-from conftest import FLAGS, ROOT, _serving
+from chromium import launch
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
+from server import LAB_APP, ROOT, running
 
 DOCS = ROOT / "docs"
 SIZE = {"width": 1400, "height": 900}
@@ -46,9 +43,7 @@ PICTURES: dict[str, tuple[str, Callable[[Page], None]]] = {
 def take(address: str) -> None:
     """Take all pictures of the app at this address."""
     with sync_playwright() as playwright:
-        own = playwright.chromium.executable_path
-        program = own if Path(own).is_file() else shutil.which("chromium")
-        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        browser = launch(playwright)
         for name, (path, act) in PICTURES.items():
             page = browser.new_page(viewport=SIZE, color_scheme="light")
             page.goto(f"{address}/{path}")
@@ -63,15 +58,9 @@ def take(address: str) -> None:
         browser.close()
 
 
-@contextmanager
-def _own_server():
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        _serving(["-m", "streamlit", "run", "app/Home.py"], Path(folder) / "log") as address,
-    ):
-        yield address
-
-
 if __name__ == "__main__":
-    with nullcontext(sys.argv[1].rstrip("/")) if len(sys.argv) > 1 else _own_server() as found:
-        take(found)
+    if len(sys.argv) > 1:
+        take(sys.argv[1].rstrip("/"))
+    else:
+        with running(LAB_APP) as server:
+            take(server.url)
