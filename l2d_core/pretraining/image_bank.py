@@ -18,7 +18,7 @@ from l2d_core.datasets import cifar10, galaxy_zoo, ham10000, voted_images
 from l2d_core.datasets.feature_bank import FeatureBank
 from l2d_core.datasets.ham10000.split import split_rows
 from l2d_core.datasets.image_files import read_image
-from l2d_core.datasets.projection import fit_projection
+from l2d_core.datasets.projection import NUM_COMPONENTS, fit_projection
 from l2d_core.datasets.vote_table import in_small_type
 from l2d_core.models.backbones import efficientnet_lite0
 
