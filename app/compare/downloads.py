@@ -8,6 +8,7 @@ import streamlit as st
 from app.compare import numbers as compare_numbers
 from app.compare import report
 from app.compare.scene import Scene
+from app.kit import csv_files
 from l2d_core.comparison import estimates
 
 
@@ -23,20 +24,18 @@ def draw(scene: Scene, rows: np.ndarray, place: int) -> None:
             "One file, with settings, numbers, tables and all charts, that needs no network.",
         )
         _button("Charts (SVG, PNG)", lambda: report.pictures(scene), "charts.zip", "application/zip")
-        _button(
+        csv_files.download_button(
             "Key numbers (CSV)",
-            lambda: compare_numbers.table(scene.names, scene.numbers, scene.bins).to_csv(index=False),
+            lambda: compare_numbers.table(scene.names, scene.numbers, scene.bins),
             "key-numbers.csv",
-            "text/csv",
         )
         if scene.comparison.has_labels:
-            _button("Classes (CSV)", lambda: report.classes_csv(scene), "classes.csv", "text/csv")
+            csv_files.download_button("Classes (CSV)", lambda: report.classes_table(scene), "classes.csv")
         if len(rows):
-            _button(
+            csv_files.download_button(
                 "Chosen cases (CSV)",
-                lambda: estimates.cases(scene.seen[place], scene.deferred[place], rows).to_csv(index=False),
+                lambda: estimates.cases(scene.seen[place], scene.deferred[place], rows),
                 "cases.csv",
-                "text/csv",
             )
 
 

@@ -13,9 +13,9 @@ from app.compare.controls import STRATEGIES
 from app.compare.scene import Scene
 from app.kit import document
 from app.kit.charts import Spec
+from app.kit.csv_files import stacked
 from app.kit.notes import DIAGNOSIS_NOTE
 from app.kit.numbers import percent
-from app.kit.section import to_csv
 from l2d_core.evaluation.recalibration import RECALIBRATIONS
 from l2d_core.runs.index import differing_settings
 
@@ -83,11 +83,11 @@ def pictures(scene: Scene) -> bytes:
     return buffer.getvalue()
 
 
-def classes_csv(scene: Scene) -> str:
+def classes_table(scene: Scene) -> pd.DataFrame:
     """Classes and the confusion of machine and expert, as fractions and counts."""
     named = {f"{name}, classes": part for name, part in scene.classes.items()}
     named |= {f"{name}, machine and expert": part for name, part in scene.confusion.items()}
-    return to_csv(named)
+    return stacked(named)
 
 
 def settings_table(scene: Scene, *, differing: bool = True) -> pd.DataFrame:

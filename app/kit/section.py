@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from app.kit import charts
+from app.kit import charts, csv_files
 from app.kit.looks import ESTIMATORS
 
 VIEWS = ("Charts", "Numbers")
@@ -28,15 +28,12 @@ def header(question: str, explanation: str, name: str, tables: dict[str, pd.Data
                 key=f"view-{name}",
                 label_visibility="collapsed",
             )
-            st.download_button(
+            csv_files.download_button(
                 f"Table: {name}",
-                lambda: to_csv(tables),
+                lambda: csv_files.stacked(tables),
                 f"{name}.csv",
-                "text/csv",
                 key=f"download-{name}",
-                icon=":material/download:",
-                on_click="ignore",
-                help="The numbers behind these charts as CSV. For a picture, use the button that each chart shows "
+                text="The numbers behind these charts as CSV. For a picture, use the button that each chart shows "
                 "on its upper right when pointed at.",
             )
     st.caption(explanation)
@@ -92,8 +89,3 @@ def table(frame: pd.DataFrame) -> None:
     if "low" in shown and np.isneginf(shown["low"]).any():
         shown["low"] = ["no limit" if np.isneginf(low) else f"{low:g}" for low in shown["low"]]
     st.dataframe(shown.rename(columns=COLUMNS), hide_index=True, height=300)
-
-
-def to_csv(tables: dict[str, pd.DataFrame]) -> str:
-    """The tables one under the other, with a first column that names each."""
-    return pd.concat(tables, names=["of", "row"]).reset_index("of").to_csv(index=False)

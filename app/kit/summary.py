@@ -5,7 +5,7 @@ from html import escape
 import pandas as pd
 import streamlit as st
 
-from app.kit import numbers
+from app.kit import csv_files, numbers
 from app.kit.looks import ESTIMATORS, SYSTEMS
 from l2d_core.evaluation.measures import MEASURES
 
@@ -28,13 +28,7 @@ def draw_table(summary: pd.DataFrame, bins: str) -> None:
     )
     with st.expander("What the rows mean", icon=":material/help:"):
         st.markdown("\n".join(f"- **{one.title}**: {one.help} (n: {one.cases})" for one in MEASURES.values()))
-    st.download_button(
-        "All numbers (CSV)",
-        summary.assign(bins=bins).to_csv(index=False),
-        "numbers.csv",
-        "text/csv",
-        icon=":material/download:",
-    )
+    csv_files.download_button("All numbers (CSV)", lambda: summary.assign(bins=bins), "numbers.csv")
 
 
 def table(summary: pd.DataFrame) -> pd.DataFrame:

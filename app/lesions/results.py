@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from app.kit import csv_files
 from app.kit.looks import ESTIMATORS, SYSTEMS
 from app.lesions import card as lesion_card
 from app.lesions import rows as lesion_rows
@@ -33,14 +34,8 @@ def draw(session: LesionSession, system: LesionSystem, judge: Judge, kind: str, 
     st.caption(lesion_rows.count(session))
     rows = lesion_rows.table(session, readings, deferred, system.class_names, answers)
     _draw_table(rows)
-    st.download_button(
-        "All files (CSV)",
-        lambda: lesion_rows.to_csv(rows, EXPERTS[kind]),
-        "skin_lesions.csv",
-        "text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-        disabled=busy,
+    csv_files.download_button(
+        "All files (CSV)", lambda: lesion_rows.for_file(rows, EXPERTS[kind]), "skin_lesions.csv", disabled=busy
     )
 
 

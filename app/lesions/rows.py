@@ -107,19 +107,9 @@ def _columns(readings: Mapping[str, Reading], with_answers: bool, with_patients:
     return [*columns, "remarks"]
 
 
-def to_csv(rows: pd.DataFrame, expert: str) -> bytes:
-    """The table as UTF-8; the first column says what it is, and no text is what a spreadsheet takes as a formula."""
-    texts = rows.copy()
-    for column in texts.columns:
-        if texts[column].dtype == object or pd.api.types.is_string_dtype(texts[column]):
-            texts[column] = [_harmless(value) for value in texts[column]]
-    texts.insert(0, "note", NOT_FOR_DIAGNOSIS)
-    texts.insert(1, "expert", _harmless(expert))
-    return texts.to_csv(index=False).encode("utf-8-sig")  # with its mark, by which Excel knows it
-
-
-def _harmless(value: object) -> object:
-    """A text that begins as a formula does gets an apostrophe in front, as spreadsheets write text."""
-    if isinstance(value, str) and value.lstrip().startswith(("=", "+", "-", "@", "＝", "＋", "－", "＠")):
-        return f"'{value}"
-    return value
+def for_file(rows: pd.DataFrame, expert: str) -> pd.DataFrame:
+    """The table to be taken away, whose first columns say what it is, and who the expert was."""
+    table = rows.copy()
+    table.insert(0, "note", NOT_FOR_DIAGNOSIS)
+    table.insert(1, "expert", expert)
+    return table

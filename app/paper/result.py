@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
+from app.kit import csv_files
 from app.kit.notes import DIAGNOSIS_NOTE, MEDICAL_ICON
 from app.kit.numbers import count
 from app.kit.text import plain
@@ -100,12 +101,9 @@ def _draw_downloads(result: Reproduction, name: str) -> None:
     tables = {"numbers": result.table, **result.details}
     with st.container(horizontal=True):
         for part, table in tables.items():
-            st.download_button(
+            csv_files.download_button(
                 f"{re.sub('_', ' ', part).capitalize()} (CSV)",
-                table.to_csv(index=False),
+                table,
                 f"{name}-{part}.csv",
-                "text/csv",
                 key=f"download-{part}",
-                icon=":material/download:",
-                on_click="ignore",
             )
