@@ -90,11 +90,16 @@ class ExpertConfig:
     """
 
     kind: str = "per_class"
+    """per_class, right_on, confusion, human or learned."""
     accuracy: tuple[float, ...] = ()
+    """How often the expert is right: per_class takes a share for each class or one for all, right_on one."""
     wrong: str = "others"
+    """Where a per_class expert guesses: others, or all classes, the right one too."""
     classes: tuple[int, ...] = ()
+    """The classes that a right_on expert knows, numbered from 0."""
     confusion: tuple[tuple[float, ...], ...] = ()
     name: str = ""
+    """Whose recorded answers a human expert gives, as random_label1, or one_voter; the folder of a learned expert."""
 
     def __post_init__(self) -> None:
         require_known("expert.kind", self.kind, EXPERT_KINDS)
@@ -131,9 +136,7 @@ class RunConfig:
     """All that decides a run, but for the device: the same settings give the same run.
 
     dataset, model, surrogate: names in the registries, checked where they are looked up, each with options.
-    split_seed: decides the split; seed: first weights, batches, augmentation and the expert's answers.
-    optimizer: "sgd" (Nesterov), "adamw" or "adam"; momentum is SGD's, or beta_1 of the others.
-    schedule: learning_rate is its peak. "cosine_warmup" rises in a line over warmup_epochs, then falls to 0 as a
+    schedule: "cosine_warmup" rises in a line over warmup_epochs, then falls to 0 as a
         cosine; "one_cycle" rises over the first 30 % of the steps; "constant".
     augment: "none", "flip" (left to right), "crop_flip" (shifted by up to 4 pixels too) or "crop_flip_colour" (cut out,
         reflected on both axes, colours varied); see `augment.draw_moves`.
@@ -141,42 +144,66 @@ class RunConfig:
         the training cases of its class; "sqrt": to the root of that; the mean over the training cases is 1. The loss
         on validation is never weighted: it is about the cases as they come. Beware that what a system learns with
         weights, P(expert right) too, is about cases as common as the weights make them.
-    precision: "bfloat16" (autocast; losses and logits in float32 all the same) or "float32".
-    patience: stop after so many epochs without a lower validation loss; None: never.
-    redraw_answers: the expert answers anew in each epoch; if not, answers are drawn once.
-    random_labels: labels of training and validation cases are drawn uniformly over the classes, once, and the expert
-        answers by these: the paper's "random data". Test labels stay the true ones.
+    precision: "bfloat16" is autocast; losses and logits are float32 all the same.
+    patience: None never stops early.
+    random_labels: drawn once, and the expert answers by them. Test labels stay the true ones.
     reference: as the paper's authors ran it: losses divided by ln 2, answers drawn anew in each batch and at each
         evaluation, and batch statistics, not running ones, at evaluation.
     ValueError names the setting that is wrong, and what it may be.
     """
 
     dataset: str = "cifar10"
+    """cifar10, digits, ham10000, hate_speech, galaxy_zoo or voted_images."""
     dataset_options: Mapping[str, Option] = field(default_factory=dict)
+    """NAME=VALUE of the data set, as noise=0.5."""
     split_seed: int = 0
+    """Decides the split."""
     model: str = "small_resnet"
+    """small_resnet, wide_resnet, resnet34, resnet50, efficientnet_lite0 or, for hate_speech, text_cnn."""
     model_options: Mapping[str, Option] = field(default_factory=dict)
+    """NAME=VALUE of the network, as depth=28 width=4."""
     surrogate: str = "one_vs_all"
+    """softmax, one_vs_all or asymmetric_softmax; or a method to compare with, which no page reads: score,
+    compare_confidence, confidence, triage or triage_network."""
     surrogate_options: Mapping[str, Option] = field(default_factory=dict)
+    """NAME=VALUE of the loss."""
     expert: ExpertConfig = PAPER_EXPERT
     epochs: int = 12
+    """Passes over the training cases, at most."""
     batch_size: int = 256
+    """Cases a step, at most."""
     optimizer: str = "sgd"
+    """sgd (Nesterov), adamw or adam."""
     learning_rate: float = 0.2
+    """The peak of the schedule."""
     momentum: float = 0.9
+    """Of sgd, or beta 1 of the others."""
     weight_decay: float = 5e-4
+    """On all weights."""
     schedule: str = "one_cycle"
+    """cosine_warmup, one_cycle or constant."""
     warmup_epochs: int = 0
+    """Of cosine_warmup."""
     augment: str = "crop_flip"
+    """none, flip, crop_flip or crop_flip_colour."""
     class_weights: str = "none"
+    """Of the training cases: none, balanced or sqrt."""
     precision: str = "bfloat16"
+    """bfloat16 or float32."""
     channels_last: bool = True
+    """Images with the channels last in memory."""
     compile: bool = False
+    """With torch.compile."""
     patience: int | None = 20
+    """Stop after so many epochs without a lower validation loss."""
     redraw_answers: bool = False
+    """The expert answers anew in each epoch."""
     random_labels: bool = False
+    """Labels of training and validation cases are drawn uniformly: the paper's random data."""
     reference: bool = False
+    """As the paper's authors ran it."""
     seed: int = 0
+    """Decides first weights, batches, augmentation and the expert's answers."""
 
     def __post_init__(self) -> None:
         for name in ("dataset_options", "model_options", "surrogate_options"):

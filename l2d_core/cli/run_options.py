@@ -1,96 +1,65 @@
 """The settings of a run as options of a command: those that are given, over those of a file or the defaults."""
 
+import ast
+import inspect
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict, get_origin
+
+import tyro
 
 from l2d_core.common.json_fields import Option
-from l2d_core.config import RunConfig
+from l2d_core.config import ExpertConfig, RunConfig
+
+# The expert's settings by the names of their options; a confusion matrix is for files.
+_EXPERT_FIELDS = {
+    "expert": "kind",
+    "accuracy": "accuracy",
+    "wrong": "wrong",
+    "classes": "classes",
+    "expert_name": "name",
+}
 
 
-class RunOptions(TypedDict, total=False):
-    """Settings of the run; those that are not given are as in --config, or else at `RunConfig`'s defaults."""
-
-    dataset: str
-    """cifar10, digits, ham10000, hate_speech, galaxy_zoo or voted_images."""
-    dataset_options: tuple[str, ...]
-    """NAME=VALUE of the data set, as noise=0.5."""
-    split_seed: int
-    """Decides the split."""
-    model: str
-    """small_resnet, wide_resnet, resnet34, resnet50, efficientnet_lite0 or, for hate_speech, text_cnn."""
-    model_options: tuple[str, ...]
-    """NAME=VALUE of the network, as depth=28 width=4."""
-    surrogate: str
-    """softmax, one_vs_all or asymmetric_softmax; or a method to compare with, which no page reads: score,
-    compare_confidence, confidence, triage or triage_network."""
-    surrogate_options: tuple[str, ...]
-    """NAME=VALUE of the loss."""
-    expert: str
-    """per_class, right_on, confusion, human or learned."""
-    accuracy: tuple[float, ...]
-    """How often the expert is right: per_class takes a share for each class or one for all, right_on one."""
-    wrong: str
-    """Where a per_class expert guesses: others, or all classes, the right one too."""
-    classes: tuple[int, ...]
-    """The classes that a right_on expert knows, numbered from 0."""
-    expert_name: str
-    """Whose recorded answers a human expert gives, as random_label1, or one_voter; the folder of a learned expert."""
-    epochs: int
-    """Passes over the training cases, at most."""
-    batch_size: int
-    """Cases a step, at most."""
-    optimizer: str
-    """sgd (Nesterov), adamw or adam."""
-    learning_rate: float
-    """The peak of the schedule."""
-    momentum: float
-    """Of sgd, or beta 1 of the others."""
-    weight_decay: float
-    """On all weights."""
-    schedule: str
-    """cosine_warmup, one_cycle or constant."""
-    warmup_epochs: int
-    """Of cosine_warmup."""
-    augment: str
-    """none, flip, crop_flip or crop_flip_colour."""
-    class_weights: str
-    """Of the training cases: none, balanced or sqrt."""
-    precision: str
-    """bfloat16 or float32."""
-    channels_last: bool
-    """Images with the channels last in memory."""
-    compile: bool
-    """With torch.compile."""
-    patience: int | None
-    """Stop after so many epochs without a lower validation loss."""
-    redraw_answers: bool
-    """The expert answers anew in each epoch."""
-    random_labels: bool
-    """Labels of training and validation cases are drawn uniformly: the paper's random data."""
-    reference: bool
-    """As the paper's authors ran it."""
-    seed: int
-    """Decides first weights, batches, augmentation and the expert's answers."""
+def _options_of(config: type) -> dict[str, Any]:
+    """The fields of a dataclass as options: their types, with the texts below the fields as their help."""
+    lines = ast.parse(inspect.getsource(config)).body[0].body  # pyright: ignore[reportAttributeAccessIssue]
+    texts = {
+        line.target.id: inspect.cleandoc(text.value.value)  # pyright: ignore[reportAttributeAccessIssue]
+        for line, text in pairwise(lines)
+        if isinstance(line, ast.AnnAssign) and isinstance(text, ast.Expr)
+    }
+    types = {field.name: field.type for field in fields(config)}
+    types |= {name: tuple[str, ...] for name, wanted in types.items() if get_origin(wanted) is Mapping}
+    return {name: Annotated[types[name], tyro.conf.arg(help=text)] for name, text in texts.items()}
 
 
-_EXPERT_FIELDS = {"accuracy": "accuracy", "wrong": "wrong", "classes": "classes", "expert_name": "name"}
+def _all_options() -> dict[str, Any]:
+    """The options in the order of the run's settings, those of the expert in its place."""
+    run, expert = _options_of(RunConfig), _options_of(ExpertConfig)
+    experts = {name: expert[field] for name, field in _EXPERT_FIELDS.items()}
+    place = [field.name for field in fields(RunConfig)].index("expert")
+    return dict([*run.items()][:place]) | experts | run
 
 
-def make_config(options: RunOptions, file: Path | None = None) -> RunConfig:
+# Settings of the run; those that are not given are as in --config, or else at `RunConfig`'s defaults.
+RunOptions = TypedDict("RunOptions", _all_options(), total=False)  # pyright: ignore[reportArgumentType]
+
+
+def make_config(options: Mapping[str, Any], file: Path | None = None) -> RunConfig:
     """The config of a file, or the default one, with the options that are given in place of its settings.
 
     An expert of another kind starts without the settings of the one before.
     ValueError names the file or the option and what is wrong with it.
     """
     settings = json.loads((RunConfig() if file is None else RunConfig.load(file)).to_json())
-    expert = settings["expert"]
-    if options.get("expert", expert["kind"]) != expert["kind"]:
-        expert = {"kind": options.get("expert")}
-    given: dict[str, Any] = {name: value for name, value in options.items() if name != "expert"}
-    for name in _EXPERT_FIELDS.keys() & given.keys():
-        expert[_EXPERT_FIELDS[name]] = given.pop(name)
+    given = {name: value for name, value in options.items() if name not in _EXPERT_FIELDS}
+    expert = {_EXPERT_FIELDS[name]: options[name] for name in options.keys() & _EXPERT_FIELDS.keys()}
+    if expert.get("kind", settings["expert"]["kind"]) == settings["expert"]["kind"]:
+        expert = settings["expert"] | expert
     for name in [name for name in given if name.endswith("_options")]:
         given[name] = settings[name] | _read_pairs(name, given[name])
     return RunConfig.from_json(json.dumps({**settings, **given, "expert": expert}))
