@@ -35,7 +35,7 @@ from l2d_core.images.archives import MAX_ARCHIVE_BYTES
 from l2d_core.images.opening import MAX_FILE_BYTES
 
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
-ALL_PAGES = ["home", "learn", "live_lab", "skin_lesions", "train", "compare", "paper", "about"]
+ALL_PAGES = ["home", "learn", "lab", "lesions", "train", "compare", "paper", "about"]
 
 
 @pytest.fixture(autouse=True)
@@ -262,7 +262,7 @@ def test_of_uploads_only_small_views_and_numbers_are_kept_until_clear(given, mon
 @tried("E1", **{page: page for page in ALL_PAGES})
 def test_no_page_frightens_with_a_traceback_of_the_watcher(given, caplog):
     assert CONFIG["server"]["fileWatcherType"] == "none"
-    app = open_home().switch_page(f"app_pages/{given}.py").run()
+    app = open_home().switch_page(f"{given}/page.py").run()
     assert not app.exception
     assert not [text for text in caplog.messages if "Examining the path" in text or "Traceback" in text]
 
