@@ -8,8 +8,8 @@ import streamlit as st
 from app.kit import section
 from app.kit.looks import SYSTEMS, Look
 from app.paper import charts
-from app.paper.looks import METHODS, RULES, SHOWN_FIRST
 from app.paper.parts import heading, part, parts_by
+from app.paper.words import METHODS, RULES, SHOWN_FIRST
 from l2d_core.reproductions.reproduction import Reproduction
 
 MEASURES = {"machine_accuracy": "machine on kept cases", "system_accuracy": "system accuracy"}

@@ -10,7 +10,7 @@ def _settings() -> Settings:
 def _titles() -> Titles:
     from app.paper import results
     from app.paper.curves import MEASURES
-    from app.paper.looks import METHODS
+    from app.paper.words import METHODS
 
     return {
         "result": results.TITLES,

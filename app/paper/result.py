@@ -12,7 +12,7 @@ from app.kit.numbers import count
 from app.kit.text import plain
 from app.paper import results, words
 from app.paper.figures import FIGURES
-from app.paper.looks import title_of
+from l2d_core.reproductions.findings import Finding
 from l2d_core.reproductions.reproduction import Reproduction, say_trainings
 from l2d_core.reproductions.stored import StoredReproduction
 
@@ -27,8 +27,8 @@ def draw(stored: StoredReproduction, name: str) -> None:
     st.caption(plain(_about(stored)))
     if name == "ham10000" or result.table["setting"].str.startswith(LESIONS).any():
         st.warning(DIAGNOSIS_NOTE, icon=MEDICAL_ICON)
-    if told := words.tally(result.findings):
-        st.markdown(f"Of {len(result.findings)} findings: {told}")
+    if result.findings:
+        st.markdown(f"Of {len(result.findings)} findings: {words.tally(result.findings)}")
     FIGURES[name](result)
     _draw_findings(result.findings)
     _draw_numbers(result.table)
@@ -49,7 +49,7 @@ def _about(stored: StoredReproduction) -> str:
     )
 
 
-def _draw_findings(findings: Sequence[str]) -> None:
+def _draw_findings(findings: Sequence[Finding]) -> None:
     st.header("What the numbers say", anchor=False)
     first = len(findings) if len(findings) <= MANY_FINDINGS else FIRST_FINDINGS
     st.markdown(_lines(findings[:first]))
@@ -58,10 +58,9 @@ def _draw_findings(findings: Sequence[str]) -> None:
             st.markdown(_lines(findings[first:]))
 
 
-def _lines(findings: Sequence[str]) -> str:
-    """A line a finding, behind the icon of its side."""
-    sides = [words.SIDES[words.side_of(finding)] for finding in findings]
-    return "  \n".join(f"{side.icon} {plain(finding)}" for side, finding in zip(sides, findings, strict=True))
+def _lines(findings: Sequence[Finding]) -> str:
+    """One line per finding, after the icon of its kind."""
+    return "  \n".join(f"{words.FINDINGS[finding.kind].icon} {plain(finding.text)}" for finding in findings)
 
 
 def _draw_numbers(table: pd.DataFrame) -> None:
@@ -85,7 +84,7 @@ def _texts(table: pd.DataFrame) -> pd.DataFrame:
         (
             one["setting"],
             words.measure_title(one["measure"]),
-            title_of(one["surrogate"], one["estimator"]),
+            words.title_of(one["surrogate"], one["estimator"]),
             words.estimate(one),
             words.paper(one),
             count(one["n"]),

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from app.kit.looks import ESTIMATORS, SYSTEMS
-from app.paper.looks import METHODS, RULES
+from app.paper.words import METHODS, RULES
 from l2d_core.common.paths import PROGRAM
 from l2d_core.reproductions.stored import MANIFEST, StoredReproduction, read_reproduction
 

@@ -1,47 +1,70 @@
-"""The words of the page of the paper: numbers with their interval, and which side a finding is on."""
+"""Names, looks and words of the paper's results: methods and rules, kinds of findings, numbers with intervals."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
+from app.kit.looks import ESTIMATORS, GREY, SYSTEMS, Look
 from app.kit.numbers import count
 from l2d_core.evaluation.measures import MEASURES
+from l2d_core.reproductions.findings import Finding
 from l2d_core.reproductions.reproduction import TITLES
+
+# Softmax and one-vs-all look as everywhere; a variant has the colour of what it varies, with a dash and marker of its
+# own.
+METHODS = {
+    "softmax": replace(SYSTEMS["softmax"], title="Softmax"),
+    "one_vs_all": replace(SYSTEMS["one_vs_all"], title="One-vs-all"),
+    "score": Look("Score", "#56B4E9", "triangle-down", (10, 4)),
+    "confidence": Look("Confidence", "#009E73", "cross", (4, 2, 1, 2)),
+    "triage": Look("Differentiable triage", "#CC79A7", "diamond", (2, 2)),
+    "confidence_as_written": Look("Confidence, as the paper's text has it", "#009E73", "triangle-left", (1, 3)),
+    "selective": Look("Selective prediction", "#56B4E9", "triangle-right", (3, 3)),
+    "compare_confidence": Look("Compare confidence", GREY, "triangle-up", (7, 2)),
+}
+SHOWN_FIRST = ("softmax", "one_vs_all", "score", "confidence", "triage")  # those of the paper
+RULES = {
+    "forced": "Forced: exactly so many are deferred",
+    "capped": "Capped: at most so many, and only those that the method would defer",
+}
+SCALING = {
+    "none": replace(ESTIMATORS["sigmoid"], title="As trained"),
+    "temperature": Look("Temperature", ESTIMATORS["sigmoid"].color, "triangle-up", (6, 3)),
+    "temperature, the authors' rule": Look("The authors' rule", ESTIMATORS["sigmoid"].color, "diamond", (2, 2)),
+}
 
 
 @dataclass(frozen=True)
-class Side:
-    """Of a finding. words: as `reproductions.findings` writes it; title: what it means."""
+class KindOfFinding:
+    """How a kind in `findings.KINDS` is shown."""
 
-    words: tuple[str, ...]
     icon: str
     title: str
 
 
-# The first that fits counts: one seed tells nothing, whichever side it is on.
-SIDES = {
-    "open": Side(
-        ("not told apart by these seeds", "chance is not told apart", "nothing to compare", "no number of ours"),
-        ":material/help:",
-        "not told apart from chance",
-    ),
-    "agrees": Side(("as in the paper", "they agree within"), ":material/check_circle:", "as in the paper"),
-    "differs": Side(("unlike in the paper", "more than our seeds differ"), ":material/error:", "unlike in the paper"),
-    "beside": Side(("",), ":material/arrow_right:", "on our numbers alone"),
+FINDINGS = {
+    "open": KindOfFinding(":material/help:", "not told apart from chance"),
+    "agrees": KindOfFinding(":material/check_circle:", "as in the paper"),
+    "differs": KindOfFinding(":material/error:", "unlike in the paper"),
+    "beside": KindOfFinding(":material/arrow_right:", "on our numbers alone"),
 }
 
 
-def side_of(finding: str) -> str:
-    """A name in SIDES."""
-    return next(name for name, side in SIDES.items() if any(words in finding for words in side.words))
+def tally(findings: Sequence[Finding]) -> str:
+    """How many findings are of each kind, in Markdown."""
+    counts = Counter(finding.kind for finding in findings)
+    return ", ".join(f"{one.icon} **{counts[name]}** {one.title}" for name, one in FINDINGS.items() if counts[name])
 
 
-def tally(findings: Sequence[str]) -> str:
-    """How many findings are on each side, in Markdown."""
-    sides = [side_of(finding) for finding in findings]
-    return ", ".join(f"{one.icon} **{sides.count(name)}** {one.title}" for name, one in SIDES.items() if name in sides)
+def title_of(surrogate: str, estimator: str) -> str:
+    """What a row of a result is about, in words; an unknown name stands for itself."""
+    for names, name in ((ESTIMATORS, estimator), (SCALING, estimator), (METHODS, surrogate), (SYSTEMS, surrogate)):
+        if name in names:
+            return names[name].title
+    return estimator or surrogate
 
 
 def is_percent(measure: str) -> bool:

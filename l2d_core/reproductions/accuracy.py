@@ -11,11 +11,10 @@ from l2d_core.data import Scores
 from l2d_core.evaluation.accuracy import Share, curves_at, margin_of_scores
 from l2d_core.evaluation.deferral import defer_margin
 from l2d_core.reproductions.experiment import HALF, first_k
-from l2d_core.reproductions.findings import paired_gap, say_order, verdict
+from l2d_core.reproductions.findings import Difference, Finding, say_order
 from l2d_core.reproductions.measured import Value, Values, measure_estimators, pick, rows_of
-from l2d_core.reproductions.notes import notes_of
 from l2d_core.reproductions.reproduction import Reproduction, as_table
-from l2d_core.reproductions.request import Request
+from l2d_core.reproductions.request import Request, notes_of
 from l2d_core.reproductions.trained import TrainedSystems, shipped_systems, train_systems, trainings_of
 
 KS = tuple(range(2, 9))
@@ -53,7 +52,7 @@ def k(request: Request) -> Reproduction:
         table=as_table(rows_of(values)),
         details={"curve": _curve(systems, pairs), **trainings_of(systems)},
         notes=notes_of(request, _K_NOTES[request.reference], _NO_NUMBERS),
-        findings=(f"System accuracy: {_count([_gap(pair) for pair in pairs], 'k')}", *findings),
+        findings=(_count("System accuracy", pairs, "k"), *findings),
         seconds=time.perf_counter() - start,
     )
 
@@ -107,12 +106,12 @@ def _at(title: str, share: float) -> str:
     return f"{title}, coverage {share:.0%}"
 
 
-def _coverage_findings(title: str, order: str, values: list[Value]) -> list[str]:
+def _coverage_findings(title: str, order: str, values: list[Value]) -> list[Finding]:
     """Summed up for each order; coverage by coverage for the paper's."""
     settings = [_at(title, share) for share in COVERAGES]
     pairs = [_pair(values, setting, "machine_accuracy", "") for setting in settings]
     start = f"{title}, accuracy on kept cases in the order of {order}"
-    said = [f"{start}: {_largest(pairs)}", f"{start}: {_count([_gap(pair) for pair in pairs], 'coverages')}"]
+    said = [_largest(start, pairs), _count(start, pairs, "coverages")]
     if order != PAPER_ORDER:
         return said
     return said + [
@@ -126,32 +125,28 @@ Pair = tuple[Numbers, Numbers]
 
 
 def _pair(values: Values, setting: str, measure: str, estimator: str | None = None) -> Pair:
-    """One-vs-all's values and softmax's, a seed each."""
+    """One-vs-all's values and softmax's, one per seed."""
     one, other = ("sigmoid", "odds") if estimator is None else (estimator, estimator)
     return pick(values, setting, one, measure, "one_vs_all"), pick(values, setting, other, measure, "softmax")
 
 
-def _gap(pair: Pair) -> tuple[float, float | None]:
-    gap, half_width = paired_gap(*pair)
-    return gap or 0.0, half_width
-
-
-def _count(gaps: list[tuple[float, float | None]], what: str) -> str:
-    words = [verdict(gap, half_width, 0).split()[0] for gap, half_width in gaps]
-    return (
-        f"over all {len(gaps)} {what} one-vs-all is higher at {words.count('higher')}, lower at "
-        f"{words.count('lower')}, and not told apart at {words.count('not')}. In the paper it has a modest, steady "
-        "advantage."
+def _count(what: str, pairs: list[Pair], settings: str) -> Finding:
+    signs = [Difference.between(*pair).sign for pair in pairs]
+    return Finding(
+        "beside",
+        f"{what}: over all {len(pairs)} {settings} one-vs-all is higher at {signs.count(1)}, lower at "
+        f"{signs.count(-1)}, and not told apart at {signs.count(0)}. In the paper it has a modest, steady advantage.",
     )
 
 
-def _largest(pairs: list[Pair]) -> str:
-    gaps = [_gap(pair)[0] for pair in pairs]
+def _largest(what: str, pairs: list[Pair]) -> Finding:
+    gaps = [Difference.between(*pair).mean or 0.0 for pair in pairs]
     at = float(COVERAGES[int(np.argmax(gaps))])
     agrees = LARGEST[0] <= at <= LARGEST[1]
-    return (
-        f"one-vs-all's advantage is largest at coverage {at:.0%}, {100 * max(gaps):.2f} points, "
-        f"{'as' if agrees else 'unlike'} in the paper, where it is largest at 20 to 30 %."
+    return Finding(
+        "agrees" if agrees else "differs",
+        f"{what}: one-vs-all's advantage is largest at coverage {at:.0%}, {100 * max(gaps):.2f} points, "
+        f"{'as' if agrees else 'unlike'} in the paper, where it is largest at 20 to 30 %.",
     )
 
 

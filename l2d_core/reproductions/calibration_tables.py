@@ -7,7 +7,7 @@ import pandas as pd
 
 from l2d_core.evaluation.accuracy import classifier_pairs
 from l2d_core.reproductions.experiment import BOTH_RANDOM, BOTH_USEFUL, FOUR_SETTINGS, RANDOM_DATA, RANDOM_EXPERT
-from l2d_core.reproductions.findings import WORDS, say_order
+from l2d_core.reproductions.findings import WORDS, Finding, say_order
 from l2d_core.reproductions.measured import (
     ECE_NOTE,
     Value,
@@ -18,9 +18,8 @@ from l2d_core.reproductions.measured import (
     pick,
     rows_of,
 )
-from l2d_core.reproductions.notes import notes_of
 from l2d_core.reproductions.reproduction import Reproduction, as_table
-from l2d_core.reproductions.request import Request
+from l2d_core.reproductions.request import Request, notes_of
 from l2d_core.reproductions.trained import TrainedSystems, train_systems, trainings_of
 
 _SURROGATES = {"sigmoid": "one_vs_all", "odds": "softmax", "proxy": "softmax"}
@@ -140,14 +139,15 @@ def _sides(systems: list[TrainedSystems]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["setting", "surrogate", "confidence", "accuracy"])
 
 
-def _say_sides(sides: pd.DataFrame) -> list[str]:
-    """Whether a classifier's error is that of one who is too sure."""
+def _say_sides(sides: pd.DataFrame) -> list[Finding]:
+    """Whether each classifier is overconfident on average."""
     said = []
     for one in sides.to_dict("records"):
         side = "too sure" if one["confidence"] > one["accuracy"] else "not sure enough"
         name = WORDS.get(one["surrogate"], one["surrogate"])
-        said.append(
+        text = (
             f"{one['setting']}, the classifier of {name} is {side} on average: confidence "
             f"{100 * one['confidence']:.1f} %, right in {100 * one['accuracy']:.1f} %."
         )
+        said.append(Finding("beside", text))
     return said

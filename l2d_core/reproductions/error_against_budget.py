@@ -18,7 +18,7 @@ from l2d_core.datasets import LAB_DATASETS
 from l2d_core.evaluation.accuracy import Share
 from l2d_core.experts.simulated import DERMATOLOGIST_RECALL, per_class
 from l2d_core.reproductions.budget_networks import network_points, networks_of
-from l2d_core.reproductions.findings import WORDS, paired_gap, say_order, verdict
+from l2d_core.reproductions.findings import ONE_SEED, WORDS, Difference, Finding, say_order
 from l2d_core.reproductions.measured import Value, rows_of
 from l2d_core.reproductions.reproduction import Reproduction, as_table
 from l2d_core.reproductions.request import Request
@@ -180,7 +180,7 @@ def _curves(dataset: str, points: list[BudgetPoint]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names).astype({"half_width": float})  # NaN for one seed
 
 
-def _findings(title: str, points: list[BudgetPoint]) -> list[str]:
+def _findings(title: str, points: list[BudgetPoint]) -> list[Finding]:
     there, inner = {one.method for one in points}, _inner(points)
     methods = [method for method in METHODS if method in there]
     errors = {(method, rule): _mean_errors(points, method, rule) for method in methods for rule in RULES}
@@ -200,24 +200,24 @@ def _inner(points: list[BudgetPoint]) -> list[float]:
 
 
 def _mean_errors(points: list[BudgetPoint], method: str, rule: str) -> list[float | None]:
-    """A seed each."""
+    """One per seed."""
     own = [one for one in points if (one.method, one.rule) == (method, rule) and 0 < one.budget < 1]
     seeds = dict.fromkeys(one.seed for one in own)
     return [float(np.mean([one.error for one in own if one.seed == seed])) for seed in seeds]
 
 
-def _rank(what: str, errors: dict[str, list[float | None]]) -> str:
+def _rank(what: str, errors: dict[str, list[float | None]]) -> Finding:
     """Which baselines one-vs-all is better than, by paired differences."""
-    sides: dict[str, list[str]] = {"lower": [], "higher": [], "not": []}
+    by_sign: dict[int, list[str]] = {-1: [], 1: [], 0: []}
     for name, own in errors.items():
         if name not in ("one_vs_all", "softmax"):
-            gap, half_width = paired_gap(errors["one_vs_all"], own)
             mean, _ = mean_and_interval(own)
-            sides[verdict(gap or 0.0, half_width, 0).split()[0]].append(
+            by_sign[Difference.between(errors["one_vs_all"], own).sign].append(
                 f"{WORDS.get(name, name)} ({100 * (mean or 0.0):.2f} %)"
             )
-    words = {"lower": "lower than", "higher": "higher than", "not": "not told apart from"}
+    words = {-1: "lower than", 1: "higher than", 0: "not told apart from"}
+    ranks = "; ".join(f"{words[sign]} {', '.join(names)}" for sign, names in by_sign.items() if names)
     mean, half_width = mean_and_interval(errors["one_vs_all"])
-    alone = "" if half_width is not None else " (one seed, so that chance is not told apart)"
-    told = "; ".join(f"{words[side]} {', '.join(names)}" for side, names in sides.items() if names)
-    return f"{what}, one-vs-all's {100 * (mean or 0.0):.2f} % is {told}{alone}."
+    alone = f" ({ONE_SEED})" if half_width is None else ""
+    text = f"{what}, one-vs-all's {100 * (mean or 0.0):.2f} % is {ranks}{alone}."
+    return Finding("open" if alone else "beside", text)

@@ -8,11 +8,10 @@ import pandas as pd
 from l2d_core.evaluation import measures
 from l2d_core.evaluation.accuracy import Share
 from l2d_core.reproductions.experiment import HALF
-from l2d_core.reproductions.findings import WORDS, say_level, say_order
+from l2d_core.reproductions.findings import WORDS, Finding, say_level, say_order
 from l2d_core.reproductions.measured import BINS, ECE_NOTE, Value, Values, mean_of, measure_estimators, pick, rows_of
-from l2d_core.reproductions.notes import notes_of
 from l2d_core.reproductions.reproduction import Reproduction, as_table
-from l2d_core.reproductions.request import Request
+from l2d_core.reproductions.request import Request, notes_of
 from l2d_core.reproductions.trained import TrainedSystems, shipped_systems, train_systems, trainings_of
 
 HISTOGRAM_BIN, HISTOGRAM_END = 0.05, 3.0
@@ -56,10 +55,10 @@ def figure1(request: Request) -> Reproduction:
     )
 
 
-def _bounded(values: Values, setting: str) -> str:
+def _bounded(values: Values, setting: str) -> Finding:
     shares = {name: mean_of(pick(values, setting, name, "above_one")) for name in ("sigmoid", "proxy")}
     found = ", ".join(f"{WORDS[name]} {100 * share:.1f} %" for name, share in shares.items())
-    return f"Share of all cases with the other estimators above 1, which they cannot be: {found}."
+    return Finding("beside", f"Share of all cases with the other estimators above 1, which they cannot be: {found}.")
 
 
 def figure2(request: Request) -> Reproduction:
@@ -173,7 +172,7 @@ def _near_zero(systems: list[TrainedSystems]) -> list[Value]:
 _MEASURES = {"ece": "ECE", "risk_distance": "distance between predicted and true error"}
 
 
-def _compare(values: Values, setting: str, measure: str) -> str:
+def _compare(values: Values, setting: str, measure: str) -> Finding:
     pair = (pick(values, setting, "sigmoid", measure), pick(values, setting, "odds", measure))
     paper = (PAPER_ECE["sigmoid"], PAPER_ECE["odds"]) if measure == "ece" else None
     return say_order(
@@ -184,7 +183,7 @@ def _compare(values: Values, setting: str, measure: str) -> str:
     )
 
 
-def _mode(values: Values, setting: str) -> str:
+def _mode(values: Values, setting: str) -> Finding:
     pair = tuple(pick(values, setting, name, "risk_near_zero") for name in ("odds", "sigmoid"))
     return say_order(
         f"{setting}, cases with a predicted risk near 0 (truly: none)",

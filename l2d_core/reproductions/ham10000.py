@@ -18,6 +18,7 @@ from l2d_core.evaluation.deferral import defer_by_argmax
 from l2d_core.experts.simulated import DERMATOLOGIST_RECALL, per_class
 from l2d_core.experts.stored_answers import StoredAnswers, open_answers
 from l2d_core.lab import heads
+from l2d_core.reproductions.findings import NOT_SIGNIFICANT, ONE_SEED, Finding
 from l2d_core.reproductions.reproduction import Reproduction, as_table, row
 from l2d_core.reproductions.request import Request
 from l2d_core.runs.folder import list_runs, open_run
@@ -149,21 +150,28 @@ def _histograms(setting: str, scores: Seeds) -> pd.DataFrame:
 _COMPARED = {"risk_distance": "distance between predicted and true error", "ece": "ECE"}
 
 
-def _finding(table: pd.DataFrame, setting: str, measure: str) -> str:
+def _finding(table: pd.DataFrame, setting: str, measure: str) -> Finding:
     """Whether one-vs-all is the better one, as in the paper, and by more than the seeds differ."""
     own = table[(table["setting"] == setting) & (table["measure"] == measure)].set_index("estimator")
     start = f"{setting}, {_COMPARED[measure]}: "
     if not {"sigmoid", "odds"} <= set(own.index):
-        return f"{start}one of the two systems is missing, so that there is nothing to compare."
-    gap = own.loc["odds", "mean"] - own.loc["sigmoid", "mean"]
-    margin = sum(own.loc[name, "half_width"] or 0 for name in ("odds", "sigmoid"))
-    verdict = "lower, as in the paper" if gap > 0 else "not lower, unlike in the paper"
-    if abs(gap) <= margin:
-        verdict = "not told apart by these seeds"
-    if min(own["seeds"]) < 2:
-        verdict += " (one seed, so that chance is not told apart)"
+        return Finding("open", f"{start}one of the two systems is missing, so that there is nothing to compare.")
+    kind, words = _verdict(own)
     shown = {name: f"{100 * own.loc[name, 'mean']:.1f} %" for name in ("odds", "sigmoid")}
     paper = [PAPER.get((name, measure)) for name in ("sigmoid", "odds")]
     known = " and ".join(f"{100 * value:.1f}" for value in paper if value is not None)
     known = f" (paper: {known} %)" if known else ""
-    return f"{start}one-vs-all {shown['sigmoid']}, softmax odds {shown['odds']}{known}: one-vs-all's is {verdict}."
+    text = f"{start}one-vs-all {shown['sigmoid']}, softmax odds {shown['odds']}{known}: one-vs-all's is {words}."
+    return Finding(kind, text)
+
+
+def _verdict(own: pd.DataFrame) -> tuple[str, str]:
+    """The kind of a finding and its words, from a row each for odds and sigmoid; the paper has sigmoid's lower."""
+    gap = own.loc["odds", "mean"] - own.loc["sigmoid", "mean"]
+    margin = sum(own.loc[name, "half_width"] or 0 for name in ("odds", "sigmoid"))
+    kind, words = ("agrees", "lower, as in the paper") if gap > 0 else ("differs", "not lower, unlike in the paper")
+    if abs(gap) <= margin:
+        kind, words = "open", NOT_SIGNIFICANT
+    if min(own["seeds"]) < 2:
+        kind, words = "open", f"{words} ({ONE_SEED})"
+    return kind, words

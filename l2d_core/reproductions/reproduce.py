@@ -69,7 +69,7 @@ def _require_data(names: Sequence[str], request: Request) -> None:
 
 def as_markdown(result: Reproduction) -> str:
     """Title, findings, a table a setting, and how it differs from the paper."""
-    parts = [f"# {result.title}", "\n".join(f"- {finding}" for finding in result.findings)]
+    parts = [f"# {result.title}", "\n".join(f"- {finding.text}" for finding in result.findings)]
     for setting, rows in result.table.groupby("setting", sort=False):
         parts.append(f"## {setting}\n\n{_table(rows)}")
     parts += ["## What differs from the paper", "\n".join(f"- {note}" for note in result.notes)]

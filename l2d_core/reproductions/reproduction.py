@@ -8,6 +8,7 @@ import pandas as pd
 
 from l2d_core.calibration.intervals import student_t
 from l2d_core.evaluation.measures import MEASURES
+from l2d_core.reproductions.findings import Finding
 
 COLUMNS = (
     "setting",
@@ -50,7 +51,7 @@ class Reproduction:
     table: pd.DataFrame
     details: Mapping[str, pd.DataFrame]
     notes: tuple[str, ...]
-    findings: tuple[str, ...]
+    findings: tuple[Finding, ...]
     seconds: float
 
 

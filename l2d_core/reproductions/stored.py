@@ -1,6 +1,6 @@
 """A reproduction in a folder: its tables as CSV, and a manifest in JSON with what they mean, written last.
 
-The manifest names each table with its SHA-256, so that a folder that was written in part, or changed by hand, is told.
+The manifest gives the SHA-256 of each table, which reveals a folder that was written in part or changed by hand.
 """
 
 import hashlib
@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,10 @@ import pandas as pd
 
 from l2d_core.common.files import write_whole
 from l2d_core.common.json_fields import read_fields
+from l2d_core.reproductions.findings import Finding
 from l2d_core.reproductions.reproduction import COLUMNS, Reproduction, as_table
 
-STORED_VERSION = 1
+STORED_VERSION = 2
 MANIFEST, TABLE = "manifest.json", "table"
 MAX_BYTES, MAX_TABLES = 32 << 20, 32
 _TABLE_NAME = re.compile(r"[a-z0-9_]{1,40}")
@@ -38,7 +39,7 @@ class Manifest:
     seeds: tuple[int, ...]
     title: str
     notes: tuple[str, ...]
-    findings: tuple[str, ...]
+    findings: tuple[Finding, ...]
     seconds: float
     versions: Mapping[str, bool | int | float | str]
     tables: Mapping[str, bool | int | float | str]
@@ -65,7 +66,8 @@ def write_reproduction(folder: str | os.PathLike, result: Reproduction, about: M
     manifest = {
         "version": STORED_VERSION,
         **about,
-        **{name: getattr(result, name) for name in ("title", "notes", "findings", "seconds")},
+        **{name: getattr(result, name) for name in ("title", "notes", "seconds")},
+        "findings": [asdict(finding) for finding in result.findings],
         "tables": {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()},
     }
     write_whole(folder / MANIFEST, (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode())
@@ -83,7 +85,8 @@ def read_reproduction(folder: str | os.PathLike) -> StoredReproduction:
 
 def _manifest(path: Path) -> Manifest:
     try:
-        manifest = Manifest(**read_fields("the manifest", json.loads(_bytes(path)), Manifest))
+        values = _of_this_version(json.loads(_bytes(path)))
+        manifest = Manifest(**read_fields("the manifest", values, Manifest))
         if manifest.version != STORED_VERSION:
             raise ValueError(f"it has version {manifest.version}, and this program reads version {STORED_VERSION}")
         names = set(manifest.tables)
@@ -94,6 +97,28 @@ def _manifest(path: Path) -> Manifest:
     except (ValueError, TypeError, RecursionError) as problem:
         raise ValueError(f"{path}: {problem}") from problem
     return manifest
+
+
+# Version 1 stored findings as sentences alone. The first kind with one of its phrases in the sentence applies.
+_PHRASES_OF_VERSION_1 = {
+    "open": ("not told apart by these seeds", "chance is not told apart", "nothing to compare", "no number of ours"),
+    "agrees": ("as in the paper", "they agree within"),
+    "differs": ("unlike in the paper", "more than our seeds differ"),
+    "beside": ("",),
+}
+
+
+def _of_this_version(values: Any) -> Any:
+    """The content of a manifest, one of version 1 converted; what is no manifest stays as it is."""
+    if not isinstance(values, dict) or values.get("version") != 1 or not isinstance(values.get("findings"), list):
+        return values
+    findings = [{"kind": _kind_of(text), "text": text} for text in values["findings"]]
+    return {**values, "version": STORED_VERSION, "findings": findings}
+
+
+def _kind_of(sentence: object) -> str:
+    phrases = _PHRASES_OF_VERSION_1.items()
+    return next(kind for kind, own in phrases if any(phrase in str(sentence) for phrase in own))
 
 
 def _read_table(folder: Path, name: str, digest: str) -> pd.DataFrame:

@@ -15,9 +15,8 @@ from l2d_core.evaluation.recalibration import TEMPERATURES, fit_recalibration
 from l2d_core.reproductions.experiment import HALF
 from l2d_core.reproductions.findings import say_order
 from l2d_core.reproductions.measured import Value, pick, rows_of
-from l2d_core.reproductions.notes import notes_of
 from l2d_core.reproductions.reproduction import Reproduction, as_table
-from l2d_core.reproductions.request import Request
+from l2d_core.reproductions.request import Request, notes_of
 from l2d_core.reproductions.trained import TrainedSystems, shipped_systems, train_systems, trainings_of
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 from lab_page import assert_drawable, charts, open_home, tables_of, texts
 
 from app.paper import results
+from l2d_core.reproductions.findings import Finding
 from l2d_core.reproductions.reproduction import Reproduction, as_table
 from l2d_core.reproductions.stored import write_reproduction
 
@@ -16,9 +17,9 @@ SETTING = "some expert, small heads"
 SEEDS = 3
 BOTH = (("softmax", "odds"), ("softmax", "proxy"), ("one_vs_all", "sigmoid"))
 FINDINGS = (
-    "A: one is lower, as in the paper; they differ by 1.00 ± 0.50 points.",
-    "B: the two are not told apart by these seeds; they differ by 0.10 ± 0.50 points.",
-    "C: one is higher, unlike in the paper; they differ by 1.00 ± 0.50 points.",
+    Finding("agrees", "A: one is lower, as in the paper; they differ by 1.00 ± 0.50 points."),
+    Finding("open", "B: they differ by 0.10 ± 0.50 points, unlike in the paper."),
+    Finding("differs", "C: one is higher; they differ by 1.00 ± 0.50 points."),
 )
 NUMBERS = ("mean", "half_width", "n", "seeds")
 

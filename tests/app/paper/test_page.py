@@ -10,7 +10,9 @@ from lab_page import charts, open_home, spoken, tables_of
 from paper_page import FINDINGS, PAPER, SETTING, assert_sound, keep, made, number, open_paper, words
 
 from app.paper import results
+from app.paper.words import FINDINGS as FINDING_KINDS
 from l2d_core.reproductions import ONLY_QUICK, REPRODUCTIONS
+from l2d_core.reproductions.findings import KINDS, Finding
 from l2d_core.reproductions.reproduction import as_table
 from l2d_core.reproductions.request import SCALES
 
@@ -44,6 +46,7 @@ def test_the_page_offers_every_result_and_scale_that_the_command_line_makes():
     assert set(results.TITLES) == set(REPRODUCTIONS) == set(results.DETAILS)
     assert list(results.SCALES) == list(SCALES)
     assert results.ONLY_QUICK == ONLY_QUICK
+    assert list(FINDING_KINDS) == list(KINDS)
 
 
 @pytest.mark.parametrize("name", NUMBER_OF_CHARTS)
@@ -63,19 +66,19 @@ def test_each_result_is_drawn_with_texts_that_hold_numbers_and_tables_to_downloa
     assert len(downloads) == 1 + len(results.DETAILS[name])
 
 
-def test_findings_are_shown_and_counted_by_what_they_say(root):
+def test_findings_are_shown_and_counted_by_their_kinds_whatever_their_sentences_say(root):
     keep(root, "k")
     told = words(open_paper("k"))
-    assert all(finding in told for finding in FINDINGS)
+    assert all(finding.text in told for finding in FINDINGS)
     assert "Of 3 findings" in told
     assert all(part in told for part in ("**1** as in the paper", "**1** unlike in", "**1** not told apart"))
 
 
 def test_many_findings_are_folded_but_none_is_lost(root):
-    findings = tuple(f"finding {place}, as in the paper" for place in range(20))
+    findings = tuple(Finding("agrees", f"finding {place}") for place in range(20))
     keep(root, "k", result=made("k", findings=findings))
     app = open_paper("k")
-    assert all(finding in words(app) for finding in findings)
+    assert all(finding.text in words(app) for finding in findings)
     assert "14 more" in [expander.label for expander in app.expander]
 
 
@@ -199,7 +202,9 @@ def test_a_number_that_there_is_none_of_is_said_so(root):
 
 
 def test_texts_of_a_result_are_shown_letter_by_letter(root):
-    keep(root, "k", result=made("k", title="**T** <b>x</b>", findings=("[a](b)",), notes=("![a](b)",)))
+    keep(
+        root, "k", result=made("k", title="**T** <b>x</b>", findings=(Finding("beside", "[a](b)"),), notes=("![a](b)",))
+    )
     shown = [part.value for part in [*open_paper("k").markdown]]
     assert not [text for text in shown if "](" in text or "**T" in text]
 

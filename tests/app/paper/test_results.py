@@ -7,8 +7,6 @@ from lab_page import charts
 from paper_page import keep, made, open_paper, words
 
 from app.paper import results
-from app.paper import words as paper_words
-from l2d_core.reproductions import findings
 
 
 @pytest.fixture(autouse=True)
@@ -95,23 +93,3 @@ def test_an_unknown_rule_of_budgets_is_refused(root):
     keep(root, "budgets", result=made("budgets", details={"curves": curves}))
     with pytest.raises(ValueError, match="rule in the table curves must be one of forced, capped"):
         results.load("quick", "budgets")
-
-
-LOW, HIGH = [0.1, 0.11, 0.12], [0.2, 0.21, 0.22]
-TOLD = [
-    (findings.say_level("x", LOW, 0.11), "agrees"),
-    (findings.say_level("x", LOW, 0.5), "differs"),
-    (findings.say_level("x", LOW[:1], 0.5), "open"),
-    (findings.say_level("x", [None], 0.5), "open"),
-    (findings.say_order("x", ("a", "b"), (LOW, HIGH), (0.1, 0.3)), "agrees"),
-    (findings.say_order("x", ("a", "b"), (LOW, HIGH), (0.3, 0.1)), "differs"),
-    (findings.say_order("x", ("a", "b"), (LOW, HIGH), None), "beside"),
-    (findings.say_order("x", ("a", "b"), (LOW, [0.1, 0.12, 0.11]), (0.1, 0.3)), "open"),
-    (findings.say_order("x", ("a", "b"), (LOW[:1], HIGH[:1]), (0.1, 0.3)), "open"),
-    (findings.say_order("x", ("a", "b"), ([None], [None]), None), "open"),
-]
-
-
-@pytest.mark.parametrize(("finding", "side"), TOLD)
-def test_the_side_of_a_finding_is_read_from_the_librarys_own_words(finding, side):
-    assert paper_words.side_of(finding) == side

@@ -133,7 +133,7 @@ def test_curves_are_means_over_seeds_with_their_n(result, points):
 
 
 def test_findings_name_every_baseline_once_for_each_rule(result):
-    ranks = [finding for finding in result.findings if "one-vs-all's" in finding]
+    ranks = [finding.text for finding in result.findings if "one-vs-all's" in finding.text]
     assert len(ranks) == len(RULES)
     for finding in ranks:
         for method in set(METHODS) - {"softmax", "one_vs_all"}:

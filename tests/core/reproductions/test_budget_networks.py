@@ -213,8 +213,9 @@ def test_a_result_that_broke_off_goes_on_with_what_is_left(result, asked, tmp_pa
 def test_findings_of_one_seed_say_so_and_notes_say_what_is_trained(result):
     assert result.findings
     for finding in result.findings:
-        assert "one seed" in finding or "not told apart" in finding
-        assert "budgets 50% to 50%" in finding
+        assert finding.kind == "open"
+        assert "one seed" in finding.text or "not told apart" in finding.text
+        assert "budgets 50% to 50%" in finding.text
     notes = " ".join(result.notes)
     assert "small_resnet, epochs at most 1" in notes
     assert "heads on fixed features" not in notes

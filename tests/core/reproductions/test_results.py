@@ -21,7 +21,7 @@ from l2d_core.experts.simulated import PRESETS
 from l2d_core.reproductions import REPRODUCTIONS, request, trained
 from l2d_core.reproductions.accuracy import COVERAGES, KS
 from l2d_core.reproductions.experiment import BOTH_RANDOM, FOUR_SETTINGS, HALF, first_k
-from l2d_core.reproductions.findings import say_level, say_order, verdict
+from l2d_core.reproductions.findings import Difference, Finding, say_level, say_order
 from l2d_core.reproductions.reproduce import as_markdown, reproduce_all
 from l2d_core.reproductions.request import Request
 from l2d_core.reproductions.stored import read_reproduction
@@ -134,7 +134,7 @@ def test_a_classifier_is_too_sure_where_it_says_more_than_comes_true(results):
         words = "too sure" if one["confidence"] > one["accuracy"] else "not sure enough"
         name = {"one_vs_all": "one-vs-all"}.get(one["surrogate"], one["surrogate"])
         start = f"{one['setting']}, the classifier of {name} is {words}"
-        assert any(finding.startswith(start) for finding in results["classifier_ece"].findings)
+        assert any(finding.text.startswith(start) for finding in results["classifier_ece"].findings)
 
 
 def test_every_paper_expert_is_a_setting_of_one_configuration():
@@ -156,27 +156,38 @@ def test_as_the_authors_ran_it_k_is_one_more_and_a_guess_can_be_right():
         _ = DIGITS.network
 
 
+def assert_finding(finding, kind, part):
+    assert finding.kind == kind
+    assert part in finding.text
+
+
 def test_a_level_is_compared_with_the_interval():
     # mean 0.2, half width 12.706 * 0.0141421 / sqrt 2 = 0.12706
-    assert "agree" in say_level("x", [0.19, 0.21], 0.3)
-    assert "ours is higher" in say_level("x", [0.19, 0.21], 0.07)
-    assert "ours is lower" in say_level("x", [0.19, 0.21], 0.33)
-    assert "one seed" in say_level("x", [0.2], 0.3)
+    assert_finding(say_level("x", [0.19, 0.21], 0.3), "agrees", "agree")
+    assert_finding(say_level("x", [0.19, 0.21], 0.07), "differs", "ours is higher")
+    assert_finding(say_level("x", [0.19, 0.21], 0.33), "differs", "ours is lower")
+    assert_finding(say_level("x", [0.2], 0.3), "open", "one seed")
+    assert_finding(say_level("x", [None], 0.3), "open", "no number of ours")
 
 
-def test_an_order_is_told_by_paired_differences():
+def test_an_order_is_decided_by_paired_differences():
     def say(first, other, **paper):
         return say_order("x", ("a", "b"), (first, other), **{"paper": None, **paper})
 
     noisy = [0.1, 0.5, 0.9]
     lower = [value - shift for value, shift in zip(noisy, (0.10, 0.11, 0.09), strict=True)]
-    assert "a is lower, as in the paper; they differ by 10.00 ± 2.48 points" in say(lower, noisy, paper=(0.1, 0.2))
-    assert "a is lower, unlike in the paper" in say(lower, noisy, paper_sign=1)
-    assert "b" in say(noisy, lower)
-    assert "not told apart" in say([0.1, 0.3], [0.2, 0.1], paper=(0.1, 0.2))
-    assert "nothing to compare" in say([None], [0.1])
-    assert "one seed" in say([0.1], [0.2])
-    assert verdict(0.0, None, -1).startswith("not")
+    agreed = "a is lower, as in the paper; they differ by 10.00 ± 2.48 points"
+    assert_finding(say(lower, noisy, paper=(0.1, 0.2)), "agrees", agreed)
+    assert_finding(say(lower, noisy, paper_sign=1), "differs", "a is lower, unlike in the paper")
+    assert_finding(say(noisy, lower), "beside", "a is higher; they differ")
+    assert_finding(say([0.1, 0.3], [0.2, 0.1], paper=(0.1, 0.2)), "open", "the two are not told apart by these seeds")
+    assert_finding(say([None], [0.1]), "open", "nothing to compare")
+    assert_finding(say([0.1], [0.2], paper=(0.1, 0.2)), "open", "a is lower, as in the paper (one seed")
+    assert [Difference(mean, half).sign for mean, half in ((0.0, None), (0.2, 0.1), (-0.2, None), (0.1, 0.2))] == [
+        *(0, 1, -1, 0)
+    ]
+    with pytest.raises(ValueError, match="kind"):
+        Finding("told", "x")
 
 
 def test_a_temperature_is_fitted_and_applied_on_one_scale_and_moves_no_class():
@@ -313,11 +324,12 @@ def test_what_was_kept_is_read_as_it_was(results, kept):
     ("change", "message"),
     [
         (lambda text: text[:-5], "manifest.json"),
-        (lambda text: text.replace('"version": 1', '"version": 2'), "version 2"),
+        (lambda text: text.replace('"version": 2', '"version": 3'), "version 3"),
         (lambda text: text.replace('"seconds"', '"minutes"'), "minutes"),
         (lambda text: text.replace('"histogram"', '"../histogram"'), "tables"),
         (lambda text: text.replace('"seeds": [', '"seeds": ["a",'), "seeds"),
         (lambda text: text.replace('"table"', '"tables"'), "tables"),
+        (lambda text: text.replace('"beside"', '"sideways"'), "'open', 'agrees', 'differs', 'beside'"),
         (lambda text: json.dumps([text]), "object"),
         (lambda _: "[" * 100_000, "manifest.json"),
     ],
@@ -327,6 +339,17 @@ def test_a_manifest_that_is_off_is_refused(kept, change, message):
     path.write_text(change(path.read_text()))
     with pytest.raises(ValueError, match=message):
         read_reproduction(kept / "figure1")
+
+
+def test_a_manifest_of_version_1_which_has_sentences_alone_opens_with_the_kinds_of_its_findings(kept, results):
+    for name, result in results.items():
+        path = kept / name / "manifest.json"
+        sentences = [finding.text for finding in result.findings]
+        path.write_text(json.dumps({**json.loads(path.read_text()), "version": 1, "findings": sentences}))
+        assert read_reproduction(kept / name).result.findings == result.findings
+    path.write_text(json.dumps({**json.loads(path.read_text()), "findings": [7]}))
+    with pytest.raises(ValueError, match="text"):
+        read_reproduction(path.parent)
 
 
 def test_a_table_that_is_not_the_manifests_is_refused(kept):
