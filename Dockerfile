@@ -7,7 +7,6 @@ WORKDIR /app
 COPY requirements.txt pyproject.toml README.md LICENSE ./
 COPY l2d_core l2d_core
 RUN PIP_EXTRA_INDEX_URL="$PIP_EXTRA_INDEX_URL" pip install -r requirements.txt
-COPY .streamlit .streamlit
 COPY app app
 COPY pretrained pretrained
 RUN python -m compileall -q app l2d_core && useradd --create-home --uid 1000 app && mkdir runs && chown app runs

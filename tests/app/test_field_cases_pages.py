@@ -34,7 +34,7 @@ from app.jobs import board as jobs_board
 from l2d_core.images.archives import MAX_ARCHIVE_BYTES
 from l2d_core.images.opening import MAX_FILE_BYTES
 
-CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
+CONFIG = tomllib.loads((ROOT / "app" / ".streamlit" / "config.toml").read_text())
 ALL_PAGES = ["home", "learn", "lab", "lesions", "train", "compare", "paper", "about"]
 
 
