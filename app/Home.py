@@ -38,6 +38,10 @@ page = st.navigation(
 )
 if page.url_path == "lab":
     shared.workers().start(1)  # on other pages it would only compete with what the page itself has to import
+if "job" in st.query_params:  # on every page: no address keeps the secret of an owner's link
+    from app.jobs import ownership
+
+    ownership.take_from_address()
 carried = CARRIED.get(page.url_path, NOTHING)
 foot.arrive(carried)
 try:

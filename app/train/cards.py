@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from app.jobs import ownership
 from app.jobs.board import JobBoard, JobView
 from app.jobs.folder import Link
 from app.jobs.menu import DATASETS
@@ -45,7 +46,7 @@ def _draw_cards(board: JobBoard, views: Sequence[JobView]) -> None:
 
 
 def _draw_card(board: JobBoard, view: JobView) -> None:
-    link = job_session.link_of(view.id)
+    link = ownership.link_of(view.id)
     is_own = board.owns(link)
     with st.container(border=True, key=f"job-{view.id}"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
@@ -110,11 +111,17 @@ def _draw_actions(board: JobBoard, view: JobView, link: Link, is_own: bool) -> N
 
 def _draw_links(link: Link, is_own: bool) -> None:
     base = (st.context.url or "").partition("?")[0]
-    if is_own:
-        st.markdown("**Yours**, to keep: with it the training can be stopped, resumed, renamed and deleted.")
-        st.code(f"{base}?job={link}", language=None, wrap_lines=True)
     st.markdown("**To look at** only, for others:")
     st.code(f"{base}?job={link.id}", language=None, wrap_lines=True)
+    if not is_own:
+        return
+    st.markdown("This training is yours in this tab of the browser, after a reload too, but not elsewhere.")
+    if st.toggle("Make a link that owns it", key=f"owner-{link.id}", help="To come back to it later or elsewhere"):
+        st.warning(
+            "Whoever has this link can stop, resume, rename and delete the training. Keep it to yourself.",
+            icon=":material/key:",
+        )
+        st.code(f"{base}?job={link}", language=None, wrap_lines=True)
 
 
 def _draw_log(board: JobBoard, view: JobView) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from app.jobs import ownership
 from app.jobs.board import JobView
 from app.train import state, words
 
@@ -25,13 +26,13 @@ def draw(views: Sequence[JobView]) -> None:
 
 
 def _draw_row(view: JobView) -> None:
-    is_own = bool(state.link_of(view.id).token)
+    is_own = bool(ownership.link_of(view.id).token)
     own = " :gray-badge[yours]" if is_own else ""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         with st.container(gap=None, width="stretch"):
             st.markdown(f"{words.name(view)} &nbsp; {words.badge(view)}{own}", unsafe_allow_html=True)
             st.caption(" · ".join(filter(None, [words.subject(view), words.how_far(view)])))
-        st.button("Open", key=f"open-{view.id}", on_click=state.watch, args=([state.link_of(view.id)],))
+        st.button("Open", key=f"open-{view.id}", on_click=state.watch, args=([ownership.link_of(view.id)],))
 
 
 def _turn(label: str, to: int, pages: int) -> None:

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from app.jobs import board as jobs_board
+from app.jobs import ownership
 from app.kit.notes import DIAGNOSIS_NOTE, MEDICAL_ICON
 from app.train import cards, form, job_list, start, state
 
@@ -14,7 +15,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
 board = jobs_board.job_board()
 if state.has_bad_link():
     st.warning("The address does not hold the link of a training: perhaps a part of it is missing.")
-links = state.watched(board)
+ownership.keep_in_browser()
 with st.sidebar:
     wish = form.draw()
 if wish.dataset == "ham10000":
@@ -30,7 +31,7 @@ def live() -> None:
     views = board.list()
     if any(view.is_pending for view in views) != is_busy:
         st.rerun()
-    cards.draw(board, state.watched(board))
+    cards.draw(board, state.watched())
     if views:
         st.header("All trainings here", anchor=False)
         job_list.draw(views)

@@ -1,55 +1,47 @@
-"""Which trainings this session watches, and which are its own: by their links, in the address and in the session."""
+"""Which trainings this session watches, by their ids in the address and the session, and what could not be done."""
 
 import time
 from collections.abc import Sequence
 
 import streamlit as st
 
-from app.jobs.board import JobBoard
+from app.jobs import ownership
 from app.jobs.folder import Link
 from app.kit import address
 
 MAX_WATCHED = 6
 NOTICE_SECONDS = 15.0
-_WATCHED, _TOKENS, _NOTICE = "train_watched", "train_tokens", "train_notice"
+_WATCHED, _NOTICE = "train_watched", "train_notice"
 
 
-def watched(board: JobBoard) -> list[Link]:
-    """The links in the address, or else those of the session, which then go into the address."""
-    texts = address.read("job")
-    named = [link for text in texts[:MAX_WATCHED] if (link := Link.read(text))]
-    for link in named:
-        if link.token and board.owns(link):
-            _tokens()[link.id] = link.token
+def watched() -> list[Link]:
+    """The links of the trainings in the address, or else in the session, whose ids then go into the address."""
+    texts = address.read(ownership.PARAMETER)
     if texts:
-        st.session_state[_WATCHED] = list(dict.fromkeys(link.id for link in named))
-    links = [link_of(job_id) for job_id in st.session_state.get(_WATCHED, [])]
-    address.write("job", [str(link) for link in links])
-    return links
+        named = [link.id for text in texts[:MAX_WATCHED] if (link := Link.read(text))]
+        st.session_state[_WATCHED] = list(dict.fromkeys(named))
+    ids = st.session_state.get(_WATCHED, [])
+    address.write(ownership.PARAMETER, ids)
+    return [ownership.link_of(job_id) for job_id in ids]
 
 
 def has_bad_link() -> bool:
     """Whether a link in the address is none; to be asked before `watched`, which mends the address."""
-    return any(Link.read(text) is None for text in address.read("job"))
+    return any(Link.read(text) is None for text in address.read(ownership.PARAMETER))
 
 
 def watch(links: Sequence[Link]) -> None:
     """Watch these from now on, and keep the tokens that they have."""
     for link in links:
         if link.token:
-            _tokens()[link.id] = link.token
+            ownership.own(link)
     st.session_state[_WATCHED] = [link.id for link in links]
-    address.write("job", [str(link_of(link.id)) for link in links])
+    address.write(ownership.PARAMETER, [link.id for link in links])
 
 
 def leave(job_id: str) -> None:
     """Watch a training no more."""
-    watch([link_of(other) for other in st.session_state.get(_WATCHED, []) if other != job_id])
-
-
-def link_of(job_id: str) -> Link:
-    """The link of a training, with its token where this session has it."""
-    return Link(job_id, _tokens().get(job_id, ""))
+    watch([ownership.link_of(other) for other in st.session_state.get(_WATCHED, []) if other != job_id])
 
 
 def note(problem: Exception) -> None:
@@ -61,7 +53,3 @@ def notice() -> str:
     """Why something could not be done a moment ago; or ""."""
     text, since = st.session_state.get(_NOTICE, ("", 0.0))
     return text if time.monotonic() - since < NOTICE_SECONDS else ""
-
-
-def _tokens() -> dict[str, str]:
-    return st.session_state.setdefault(_TOKENS, {})

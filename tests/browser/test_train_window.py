@@ -9,6 +9,7 @@ from train_server import TrainServer
 
 SEEN_SECONDS = 2.0  # half a second on an idle machine
 PATIENCE_MS = 60_000
+PAGES = ("Home", "Learn", "Live lab", "Skin lesions", "Compare", "The paper", "About")
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +41,10 @@ def link(browser, training):
     expect(card(tab)).to_contain_text("of 100,000", timeout=PATIENCE_MS)
     expect(tab.get_by_role("spinbutton", name="Patience")).to_have_value("")
     tab.wait_for_url("**job=*")
-    address = tab.url
+    button(tab, "Link").click()
+    tab.get_by_text("Make a link that owns it").click()
+    address = tab.get_by_text(re.compile(r"job=[0-9a-f]{16}\.")).inner_text()
+    assert "." not in tab.url.partition("job=")[2]
     tab.close()
     return address
 
@@ -100,6 +104,30 @@ def test_another_browser_sees_it_in_the_list_but_cannot_stop_it(browser, owner, 
         expect(button(tab, name)).to_have_count(0)
     assert re.search(r"job=[0-9a-f]{16}$", tab.url)
     tab.close()
+
+
+def test_its_secret_is_in_the_address_of_no_page_that_its_owner_walks_through(browser, owner, link):
+    secret = link.partition("job=")[2].partition(".")[2]
+    owner.wait_for_url(re.compile(r"job=[0-9a-f]{16}$"))
+    addresses = []
+    owner.on("framenavigated", lambda frame: addresses.append(frame.url))
+    for name in PAGES:
+        owner.get_by_role("link", name=name, exact=True).first.click()
+        owner.wait_for_url(re.compile(r"/\w*$"))
+        owner.get_by_role("link", name="Train", exact=True).click()
+        expect(button(owner, "Stop")).to_be_visible(timeout=PATIENCE_MS)
+        owner.wait_for_url("**job=*")
+        owner.go_back()
+        addresses.append(owner.url)
+    owner.reload()
+    owner.get_by_role("link", name="Train", exact=True).click()
+    expect(button(owner, "Stop")).to_be_visible(timeout=PATIENCE_MS)
+    assert len(addresses) > 3 * len(PAGES)
+    assert not [address for address in addresses if secret in address]
+    other = browser.new_page()
+    other.goto(owner.url)
+    expect(card(other)).to_contain_text("Only with its own link", timeout=PATIENCE_MS)
+    other.close()
 
 
 def test_it_is_stopped_on_another_page_it_is_remembered_and_it_goes_on(owner):

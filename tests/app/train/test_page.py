@@ -7,7 +7,7 @@ from unittest.mock import Mock
 import pandas as pd
 import pytest
 import streamlit as st
-from lab_page import charts, spoken, tables_of, texts
+from lab_page import charts, open_home, spoken, tables_of, texts
 from small_jobs import SHORT
 from train_page import FIRST, SECOND, TOKEN, TRAIN, FakeBoard, address, assert_sound, click, labels, open_train, said
 
@@ -42,14 +42,14 @@ def test_with_nothing_trained_yet_a_button_fills_in_a_run_of_seconds(board):
     assert not board.views
 
 
-def test_train_starts_a_job_a_system_puts_their_links_into_the_address_and_shows_them_at_once(board):
+def test_train_starts_a_job_a_system_puts_their_ids_into_the_address_and_shows_them_at_once(board):
     app = open_train()
     app.text_input(key="train_name").set_value("night")
     app = click(app, "Train 2 systems")
     assert_sound(app)
     assert [view.config.surrogate for view in board.views.values()] == ["softmax", "one_vs_all"]
     assert [view.name for view in board.views.values()] == ["night, Softmax", "night, One-vs-all"]
-    assert address(app) == [f"{job_id}.{TOKEN}" for job_id in board.views]
+    assert address(app) == list(board.views)
     assert said(app, "starting")
     assert labels(app).count("Stop") == 2
     home = app.switch_page("home/page.py").run()
@@ -130,7 +130,7 @@ def test_buttons_do_what_they_say_to_their_own_job(board):
     next(b for b in app.button if b.key == f"Resume-{SECOND}").click().run()
     next(b for b in app.button if b.key == f"Yes, delete it-{FIRST}").click().run()
     assert board.asked == [(FIRST, "stop"), (SECOND, "rename", "better"), (SECOND, "resume"), (FIRST, "delete")]
-    assert address(app) == [f"{SECOND}.{TOKEN}"]
+    assert address(app) == [SECOND]
     assert not app.exception
 
 
@@ -150,7 +150,24 @@ def test_a_job_that_was_opened_by_its_own_link_stays_ones_own(board):
     app = open_train(board.have(epochs=2))
     app = click(click(app, "Close"), "Open")
     assert "Stop" in labels(app)
-    assert address(app) == [f"{FIRST}.{TOKEN}"]
+    assert address(app) == [FIRST]
+
+
+@pytest.mark.parametrize("page", ["home/page.py", "lab/page.py", "about/page.py"])
+def test_an_owners_link_to_any_page_makes_the_training_ones_own_and_its_secret_leaves_the_address(board, page):
+    app = open_home().switch_page(page)
+    app.query_params["job"] = str(board.have(epochs=2))
+    app.run()
+    assert address(app) == [FIRST]
+    assert "Stop" in labels(app.switch_page(TRAIN).run())
+
+
+def test_a_link_that_owns_is_shown_only_when_it_is_asked_for_and_says_so(board):
+    app = open_train(board.have(epochs=2))
+    assert not said(app, TOKEN)
+    app.toggle(key=f"owner-{FIRST}").set_value(True).run()
+    assert said(app, f"{FIRST}.{TOKEN}")
+    assert "Whoever has this link can stop, resume, rename and delete" in app.warning[0].value
 
 
 @pytest.mark.parametrize("text", ["no link", "../../etc", "", "0" * 16 + ".x", "<script>"])
