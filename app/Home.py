@@ -9,7 +9,7 @@ from app.lab.links import LINKS as LAB
 from app.learn.links import LINKS as LEARN
 from app.lesions.links import LINKS as LESIONS
 from app.paper.links import LINKS as PAPER
-from app.sharing import foot
+from app.sharing import arrival, foot
 from app.sharing.carried import NOTHING
 
 # What the links of each page carry, by the page's name in an address.
@@ -43,10 +43,10 @@ if "job" in st.query_params:  # on every page: no address keeps the secret of an
 
     ownership.take_from_address()
 carried = CARRIED.get(page.url_path, NOTHING)
-foot.arrive(carried)
+arrival.arrive(carried)
 try:
     page.run()
-    foot.note_junk(carried)
+    arrival.note_junk(carried)
     foot.draw(carried)
 finally:  # a page may stop early
     shared.warm_up()

@@ -7,7 +7,7 @@ import streamlit as st
 from app.fits import shared
 from app.kit.notes import DIAGNOSIS_NOTE, MEDICAL_ICON
 from app.lab import settings_panel
-from app.sharing import foot
+from app.sharing import state, teacher
 from l2d_core.datasets import LAB_DATASETS
 
 
@@ -21,10 +21,10 @@ def results() -> ModuleType:
 with st.container(horizontal=True, vertical_alignment="bottom"):
     st.title("Live lab", anchor=False, width="content")
     st.markdown("When may we believe that the expert will be right?", width="content")
-asked = foot.current_teaching()
-foot.draw_teaching()
+teacher_settings = state.teacher()
+teacher.draw(teacher_settings)
 with st.sidebar:
-    settings = settings_panel.draw(asked)
+    settings = settings_panel.draw(teacher_settings)
 if LAB_DATASETS[settings.dataset].is_medical:
     st.caption(f"{MEDICAL_ICON} {DIAGNOSIS_NOTE}")
 view = settings_panel.current_view()
@@ -44,5 +44,5 @@ else:
         f"Trained {settings.num_seeds} x {len(settings.surrogates)} heads on {result.num_train:,} cases in "
         f"{result.seconds:.2f} s; scored on {result.num_test:,} test cases."
     )
-    if foot.is_revealed(asked, settings):
+    if teacher.is_revealed(teacher_settings, settings):
         results().draw(result)

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from app.fits.settings import LabSettings, View
 from app.kit import expert_panel
 from app.lab import people_panel
-from app.sharing.teaching import Teaching
+from app.sharing.teaching import TeacherSettings
 from l2d_core.config import HEADS, HeadConfig
 from l2d_core.datasets import LAB_DATASETS, LabDataset
 
@@ -21,10 +21,10 @@ STRATEGIES = {"equal_width": "Equal width", "equal_mass": "Equal mass"}  # of bi
 HEAD_TITLES = {"linear": "Linear", "mlp": "Small MLP (one hidden layer)"}
 
 
-def draw(teaching: Teaching = Teaching()) -> LabSettings:  # noqa: B008 (frozen)
+def draw(teacher: TeacherSettings = TeacherSettings()) -> LabSettings:  # noqa: B008 (frozen)
     """Draw all controls into the current container, the expert first; without what a teacher has hidden or locked."""
-    locked = teaching.locked
-    with _group("data_set", teaching):
+    locked = teacher.locked
+    with _group("data_set", teacher):
         name = st.selectbox(
             "Data set",
             list(LAB_DATASETS),
@@ -35,17 +35,17 @@ def draw(teaching: Teaching = Teaching()) -> LabSettings:  # noqa: B008 (frozen)
             help="Heads are trained on fixed features of real images, on digits, or on points whose truth is known.",
         )
     dataset = LAB_DATASETS[name]
-    with _group("expert", teaching):
+    with _group("expert", teacher):
         disabled = "expert" in locked
         people = people_panel.draw(name, disabled=disabled) if dataset.people is not None else ""
         accuracy, wrong = ((), "")
         if not people:
             accuracy, wrong = expert_panel.draw(name, dataset.class_names, dataset.class_titles, disabled=disabled)
-    with _group("data", teaching), st.expander("Data", icon=":material/database:"):
+    with _group("data", teacher), st.expander("Data", icon=":material/database:"):
         noise, random_labels, train_size = _draw_data(name, dataset, bool(people), "data" in locked)
-    with _group("head", teaching), st.expander("Head and losses", icon=":material/tune:"):
+    with _group("head", teacher), st.expander("Head and losses", icon=":material/tune:"):
         head, alpha, with_asymmetric = _draw_head(name, dataset, "head" in locked)
-    with _group("seeds", teaching):
+    with _group("seeds", teacher):
         num_seeds, seed = _draw_seeds("seeds" in locked)
     return LabSettings(
         name, accuracy, wrong, noise, random_labels, train_size, head, alpha, num_seeds, seed, with_asymmetric, people
@@ -86,9 +86,9 @@ def _title(name: str) -> str:
     return LAB_DATASETS[name].title
 
 
-def _group(name: str, teaching: Teaching) -> DeltaGenerator:
+def _group(name: str, teacher: TeacherSettings) -> DeltaGenerator:
     """A container for a group of controls. What is hidden is drawn all the same: its widgets hold their settings."""
-    return st.container(key=f"hidden-{name}" if name in teaching.hidden else f"shown-{name}")
+    return st.container(key=f"hidden-{name}" if name in teacher.hidden else f"shown-{name}")
 
 
 def _draw_data(name: str, dataset: LabDataset, by_people: bool, is_locked: bool) -> tuple[float, bool, int | None]:

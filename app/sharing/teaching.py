@@ -1,4 +1,4 @@
-"""What a teacher's link asks of the live lab: controls hidden or locked, a question, results behind a click."""
+"""A teacher's settings of the live lab, as a link carries them: controls hidden or locked, a question, veiled results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ ON, OFF = ("1", "true"), ("0", "false")  # how VEIL is written
 
 
 @dataclass(frozen=True)
-class Teaching:
+class TeacherSettings:
     """hidden, locked: names of GROUPS; question: for the students, plain text; is_veiled: results wait for a click."""
 
     hidden: frozenset[str] = frozenset()
@@ -23,12 +23,12 @@ class Teaching:
     is_veiled: bool = False
 
     def __bool__(self) -> bool:
-        return self != Teaching()
+        return self != TeacherSettings()
 
 
-def read(given: Mapping[str, str]) -> Teaching:
-    """The teacher's wishes in an address; what is unknown there is left out, a long question is cut."""
-    return Teaching(
+def read(given: Mapping[str, str]) -> TeacherSettings:
+    """The teacher's settings in an address, without what is unknown there; a long question is cut."""
+    return TeacherSettings(
         hidden=_groups(given.get(HIDE, "")),
         locked=_groups(given.get(LOCK, "")),
         question=" ".join(given.get(QUESTION, "").split())[:MAX_QUESTION],
@@ -37,7 +37,7 @@ def read(given: Mapping[str, str]) -> Teaching:
 
 
 def notes(given: Mapping[str, str]) -> list[str]:
-    """What of a teacher's wishes in an address did not work, in words."""
+    """What of a teacher's settings in an address did not work, in words."""
     found = []
     for key in (HIDE, LOCK):
         unknown = [name for name in given.get(key, "").split(",") if name not in GROUPS]
@@ -53,13 +53,13 @@ def notes(given: Mapping[str, str]) -> list[str]:
     return found
 
 
-def write(teaching: Teaching) -> dict[str, str]:
-    """The wishes as `read` reads them; what is not wished for is not in it."""
+def write(settings: TeacherSettings) -> dict[str, str]:
+    """The settings as `read` reads them, without those that are empty."""
     found = {
-        HIDE: ",".join(name for name in GROUPS if name in teaching.hidden),
-        LOCK: ",".join(name for name in GROUPS if name in teaching.locked),
-        QUESTION: teaching.question,
-        VEIL: "1" if teaching.is_veiled else "",
+        HIDE: ",".join(name for name in GROUPS if name in settings.hidden),
+        LOCK: ",".join(name for name in GROUPS if name in settings.locked),
+        QUESTION: settings.question,
+        VEIL: "1" if settings.is_veiled else "",
     }
     return {key: text for key, text in found.items() if text}
 

@@ -16,8 +16,8 @@ from app.lab.links import LINKS as LAB_LINKS
 from app.learn import frame
 from app.lesions.links import LINKS as LESION_LINKS
 from app.paper.links import LINKS as PAPER_LINKS
-from app.sharing import carried, foot, links, teaching
-from app.sharing.teaching import Teaching
+from app.sharing import carried, foot, links, state, teaching
+from app.sharing.teaching import TeacherSettings
 from l2d_core.datasets import LAB_DATASETS
 
 
@@ -94,7 +94,7 @@ def test_every_setting_of_every_data_set_is_in_the_link_of_the_lab():
 
 def test_opening_a_link_says_what_of_it_did_not_work():
     app = open_home()
-    app.session_state[foot.ARRIVAL] = {"nonsense": "1", "digits_epochs": "900"}
+    app.session_state[state._ARRIVAL] = {"nonsense": "1", "digits_epochs": "900"}
     app.switch_page("lab/page.py")
     app.session_state["data"], app.session_state["digits_epochs"], app.session_state["seeds"] = "digits", 4, 1
     app.run()
@@ -106,10 +106,10 @@ def test_opening_a_link_says_what_of_it_did_not_work():
 
 
 def test_a_teachers_wishes_survive_a_link():
-    wishes = Teaching(frozenset({"expert", "seeds"}), frozenset({"data"}), "What happens at 0 %?", True)
+    wishes = TeacherSettings(frozenset({"expert", "seeds"}), frozenset({"data"}), "What happens at 0 %?", True)
     assert teaching.read(teaching.write(wishes)) == wishes
-    assert teaching.write(Teaching()) == {}
-    assert not Teaching()
+    assert teaching.write(TeacherSettings()) == {}
+    assert not TeacherSettings()
 
 
 def test_junk_in_a_teachers_link_is_left_out():
@@ -136,7 +136,7 @@ def test_junk_in_a_teachers_link_is_named(given, word):
 
 
 def test_a_teachers_link_that_fits_is_not_noted():
-    wishes = Teaching(frozenset(teaching.GROUPS), frozenset({"data"}), "c" * teaching.MAX_QUESTION, True)
+    wishes = TeacherSettings(frozenset(teaching.GROUPS), frozenset({"data"}), "c" * teaching.MAX_QUESTION, True)
     assert teaching.notes(teaching.write(wishes)) == []
     assert teaching.notes({"veil": "false", "bins": "3"}) == []
 
@@ -150,8 +150,8 @@ def test_junk_in_a_teachers_link_is_noted_on_the_page_once():
 
 def taught(**wishes):
     app = open_home()
-    app.session_state[foot.ARRIVAL] = {}
-    app.session_state[foot.TEACHING] = Teaching(**wishes)
+    app.session_state[state._ARRIVAL] = {}
+    app.session_state[state._TEACHER] = TeacherSettings(**wishes)
     app.switch_page("lab/page.py")
     app.session_state["data"], app.session_state["digits_epochs"], app.session_state["seeds"] = "digits", 4, 1
     return app.run()
@@ -203,6 +203,21 @@ def test_the_qr_code_is_a_drawing_without_any_script():
     code = foot.qr_code("http://host/lab?v=1&data=" + "x" * 600)
     assert code.startswith("<svg")
     assert "script" not in code
+
+
+@pytest.mark.parametrize(
+    ("page", "given"),
+    [("home/page.py", {"x": "y" * 6000}), ("about/page.py", {"q": "y" * 6000}), ("home/page.py", {"x": "問" * 400})],
+)
+def test_a_link_too_long_for_a_qr_code_is_shown_without_one_and_says_why(page, given):
+    app = open_home().switch_page(page)
+    for key, text in given.items():
+        app.query_params[key] = text
+    app.session_state["share"] = True
+    app.run()
+    assert not app.exception
+    assert any("?v=1&" in code.value for code in app.code)
+    assert any(caption.value.startswith("No QR code") for caption in app.caption)
 
 
 def test_citations_have_the_version_and_the_paper():

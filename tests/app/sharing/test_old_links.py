@@ -7,8 +7,8 @@ from lab_page import LAB, open_link
 
 from app.fits import shared
 from app.fits.settings import LabSettings
-from app.sharing import foot
-from app.sharing.teaching import Teaching
+from app.sharing import state
+from app.sharing.teaching import TeacherSettings
 from l2d_core.config import HeadConfig
 
 HALF = (0.75,) * 5 + (0.2,) * 5
@@ -169,6 +169,6 @@ def test_a_link_made_before_opens_the_lab_with_the_same_settings(asked_for, give
 
 @pytest.mark.usefixtures("asked_for")
 def test_a_teachers_link_made_before_opens_with_the_same_wishes():
-    wishes = Teaching(frozenset({"data", "expert"}), frozenset({"head", "seeds"}), "What happens at 0 %?", True)
-    assert open_link(LAB, LESIONS_FOR_A_CLASS).session_state[foot.TEACHING] == wishes
-    assert open_link(LAB, DIGITS).session_state[foot.TEACHING] == Teaching()
+    wishes = TeacherSettings(frozenset({"data", "expert"}), frozenset({"head", "seeds"}), "What happens at 0 %?", True)
+    assert open_link(LAB, LESIONS_FOR_A_CLASS).session_state[state._TEACHER] == wishes
+    assert open_link(LAB, DIGITS).session_state[state._TEACHER] == TeacherSettings()
