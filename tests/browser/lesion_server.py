@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "core"))
 
 from made_lesion_system import made_system  # noqa: E402
 from streamlit.web import cli  # noqa: E402
