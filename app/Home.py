@@ -4,7 +4,7 @@ import streamlit as st
 
 from app.compare.links import LINKS as COMPARE
 from app.fits import shared
-from app.kit import style
+from app.kit import server, style
 from app.lab.links import LINKS as LAB
 from app.learn.links import LINKS as LEARN
 from app.lesions.links import LINKS as LESIONS
@@ -22,6 +22,7 @@ st.set_page_config(
     initial_sidebar_state=340,
 )
 style.apply()
+server.prepare()
 
 page = st.navigation(
     [

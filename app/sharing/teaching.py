@@ -1,4 +1,4 @@
-"""A teacher's settings of the live lab, as a link carries them: controls hidden or locked, a question, veiled results."""
+"""A teacher's settings of the live lab in a link: hidden and locked controls, a question, results behind a click."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
