@@ -21,9 +21,10 @@ from report import Targets, machine, markdown_table, quantile
 from l2d_core.calibration.intervals import mean_and_interval
 from l2d_core.common.environment import has_fast_bfloat16
 from l2d_core.datasets import LAB_DATASETS, LabDataset
-from l2d_core.evaluation import accuracy as evaluation
-from l2d_core.evaluation import measures
+from l2d_core.evaluation import estimator_view, summary
+from l2d_core.evaluation.accuracy import accuracies
 from l2d_core.evaluation.deferral import defer_by_argmax
+from l2d_core.evaluation.probabilities import estimators_of
 from l2d_core.experts.simulated import PRESETS, per_class
 from l2d_core.lab import heads
 from l2d_core.lab.heads import LabFit
@@ -121,28 +122,32 @@ def measure(name: str, repeats: int) -> Result:
     truth = confusion.diagonal()[splits.test.labels].numpy()
     tables = {title: timed(make, repeats) for title, make in table_makers(latest[0], truth).items()}
     tables["loading the data"] = timed(lambda: dataset.load(0, dataset.default_noise), repeats)
-    summary = measures.summarise(latest[0].scores, true_probability=truth)
-    return Result(timing, tables, summary, system_advantage(latest[0]))
+    table = summary.summarise(latest[0].scores, true_probability=truth)
+    return Result(timing, tables, table, system_advantage(latest[0]))
 
 
 def table_makers(fit: LabFit, truth: np.ndarray) -> dict[str, Callable[[], object]]:
     """What the page computes of a fit before it draws, each over all surrogates and estimators."""
-    scores, pairs = fit.scores, measures.estimators_of(list(fit.scores))
+    scores, pairs = fit.scores, estimators_of(list(fit.scores))
     return {
-        "summarise": lambda: measures.summarise(scores, true_probability=truth),
-        "reliability, 3 estimators": lambda: [measures.reliability(scores[s], e) for s, e in pairs],
-        "above one, 3 estimators": lambda: [measures.above_one(scores[s], e) for s, e in pairs],
-        "risk, 3 estimators": lambda: [
-            measures.risk_histogram(1 - measures.pooled_pairs(scores[s], e)[0]) for s, e in pairs
+        "summarise": lambda: summary.summarise(scores, true_probability=truth),
+        "reliability, 3 estimators": lambda: [
+            estimator_view.reliability(summary.pooled_view(scores[s], e)) for s, e in pairs
         ],
-        "coverage curves, 2 systems": lambda: [measures.coverage_curves(one) for one in scores.values()],
+        "above one, 3 estimators": lambda: [
+            estimator_view.above_one(summary.pooled_view(scores[s], e)) for s, e in pairs
+        ],
+        "risk, 3 estimators": lambda: [
+            estimator_view.risk_histogram(1 - summary.pooled_view(scores[s], e).probability) for s, e in pairs
+        ],
+        "coverage curves, 2 systems": lambda: [summary.coverage_curves(one) for one in scores.values()],
     }
 
 
 def system_advantage(fit: LabFit) -> Estimate:
     """How much more accurate the one-vs-all system is than the softmax one, seed by seed."""
     systems = {
-        name: np.array([evaluation.accuracies(one, defer_by_argmax(one.logits))["system"].value for one in seeds])
+        name: np.array([accuracies(one, defer_by_argmax(one.logits))["system"].value for one in seeds])
         for name, seeds in fit.scores.items()
     }
     return Estimate.of(*mean_and_interval(systems["one_vs_all"] - systems["softmax"]))

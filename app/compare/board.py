@@ -14,10 +14,10 @@ from app.jobs.runs import load_system
 from l2d_core.comparison import estimates
 from l2d_core.comparison.author_logs import LoggedOutputs
 from l2d_core.comparison.difference import Difference, calibration_difference
-from l2d_core.comparison.estimates import Seen
 from l2d_core.comparison.systems import System, align
 from l2d_core.datasets.ham10000.fields import CLASS_NAMES as LESIONS
-from l2d_core.evaluation import measures
+from l2d_core.evaluation import estimator_view
+from l2d_core.evaluation.estimator_view import EstimatorView
 from l2d_core.surrogates import SURROGATES
 
 BOUNDED = ("platt", "isotonic")  # corrections whose estimates are not above 1, whatever they were
@@ -73,7 +73,7 @@ class Comparison:
         """Whether one of the systems has more than one estimator."""
         return any(len(SURROGATES[one.test.surrogate].estimators) > 1 for one in self.systems)
 
-    def seen(self, place: int, view: View) -> Seen:
+    def seen(self, place: int, view: View) -> EstimatorView:
         """A system through its estimator; as it is where it cannot be recalibrated."""
         system = self.systems[place]
         known = SURROGATES[system.test.surrogate].estimators
@@ -81,7 +81,7 @@ class Comparison:
         method = "none" if self.why_not_recalibrated(place) else view.recalibration
         return self._looks.get(
             (place, estimator, method),
-            lambda: estimates.look(system, estimator=estimator, recalibration=method),
+            lambda: estimates.view_system(system, estimator=estimator, recalibration=method),
         )
 
     def why_not_recalibrated(self, place: int) -> str:
@@ -96,25 +96,24 @@ class Comparison:
     def is_bounded(self, place: int, view: View) -> bool:
         """Whether the estimates shown cannot be above 1."""
         seen = self.seen(place, view)
-        surrogate = SURROGATES[seen.system.test.surrogate]
-        return surrogate.is_bounded[seen.estimator] or seen.recalibration.method in BOUNDED
+        return SURROGATES[seen.surrogate].is_bounded[seen.estimator] or seen.recalibration.method in BOUNDED
 
     def reliability(self, place: int, view: View) -> pd.DataFrame:
-        """`side_by_side.reliability`."""
+        """`estimator_view.reliability`."""
         seen = self.seen(place, view)
         return self._table(
             ("reliability", place, view),
-            lambda: estimates.reliability(seen, bins=view.bins, strategy=view.strategy),
+            lambda: estimator_view.reliability(seen, bins=view.bins, strategy=view.strategy),
         )
 
     def above_one(self, place: int, view: View) -> pd.DataFrame:
         """One row with share_correct, cases and cases_right of the estimates above 1, or none."""
         seen = self.seen(place, view)
-        return self._table(("above", place, view), lambda: _above_one(seen))
+        return self._table(("above", place, view), lambda: estimator_view.above_one(seen))
 
     def coverage_curve(self, place: int, view: View) -> pd.DataFrame:
-        """`side_by_side.coverage_curve`."""
-        return self._table(("coverage", place, view), lambda: estimates.coverage_curve(self.seen(place, view)))
+        """`estimator_view.coverage_curve`."""
+        return self._table(("coverage", place, view), lambda: estimator_view.coverage_curve(self.seen(place, view)))
 
     def calibration_difference(self, first: int, other: int, view: View) -> Difference:
         """`paired_difference.calibration_difference`."""
@@ -125,27 +124,15 @@ class Comparison:
         )
 
     def risk(self, place: int, view: View, deferred: np.ndarray) -> pd.DataFrame:
-        """`side_by_side.risk_histogram` with a first bin for risks below 0, and the share of all that is deferred."""
+        """`estimator_view.risk_histogram` with a first bin for risks below 0, and the share of all that is deferred."""
         seen = self.seen(place, view)
         risk = 1 - seen.probability
-        whole = self._table(("risk", place, view), lambda: _histogram(risk, len(risk)))
-        return whole.assign(share_deferred=_histogram(risk[deferred], len(risk))["share"].to_numpy())
+        whole = self._table(("risk", place, view), lambda: estimator_view.risk_histogram(risk, below_zero=True))
+        asked = estimator_view.risk_histogram(risk[deferred], below_zero=True, of=len(risk))
+        return whole.assign(share_deferred=asked["share"].to_numpy())
 
     def _table(self, key: Hashable, compute: Callable[[], Any]) -> Any:
         return self._tables.get(key, compute)
-
-
-def _above_one(seen: Seen) -> pd.DataFrame:
-    right = seen.expert_right[seen.probability > 1]
-    rows = [(right.mean(), float(len(right)), float(right.sum()))] if len(right) else []
-    return pd.DataFrame(rows, columns=["share_correct", "cases", "cases_right"], dtype=float)
-
-
-def _histogram(risk: np.ndarray, total: int) -> pd.DataFrame:
-    """The cases of each bin, as a share of `total`."""
-    below = pd.DataFrame({"low": [-np.inf], "high": [0.0], "share": [np.count_nonzero(risk < 0) / total]})
-    bins = measures.risk_histogram(risk)
-    return pd.concat([below, bins.assign(share=bins["share"] * len(risk) / total)], ignore_index=True)
 
 
 def _with_own_names(systems: Sequence[System]) -> list[System]:

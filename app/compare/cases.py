@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from l2d_core.comparison.author_logs import LoggedOutputs
-from l2d_core.comparison.estimates import Seen
+from l2d_core.evaluation.estimator_view import EstimatorView
 
 WHOLE = (0.0, 1.0)
 RIGHT = {
@@ -47,16 +46,16 @@ class Filter:
         """Whether the estimates are those of that bin."""
         return self.estimates == self.bin(low, high, lowest)
 
-    def rows(self, seen: Seen, deferred: np.ndarray) -> np.ndarray:
+    def rows(self, seen: EstimatorView, deferred: np.ndarray) -> np.ndarray:
         """The rows of these cases, those that gain most from asking first. seen, deferred: of the system in place."""
         keep = _between(np.minimum(seen.probability, 1), self.estimates) & _between(_coverage_of(seen), self.coverage)
         if self.asked:
             keep &= deferred == (self.asked == "asked")
-        if self.label is not None and not isinstance(seen.system.test, LoggedOutputs):
-            keep &= seen.system.test.labels == self.label
-        if self.right and seen.machine_right is not None:
+        if self.label is not None and seen.labels is not None:
+            keep &= seen.labels == self.label
+        if self.right and seen.labels is not None:
             wanted = {"machine": (1, 0), "expert": (0, 1), "both": (1, 1), "none": (0, 0)}[self.right]
-            keep &= (seen.machine_right == wanted[0]) & (seen.expert_right == wanted[1])
+            keep &= (seen.machine_correct == wanted[0]) & (seen.expert_correct == wanted[1])
         return seen.order[keep[seen.order]]
 
 
@@ -65,7 +64,7 @@ def _between(values: np.ndarray, limits: tuple[float, float]) -> np.ndarray:
     return ((values > low) | (values <= 0 if low <= 0 else False)) & (values <= high)
 
 
-def _coverage_of(seen: Seen) -> np.ndarray:
+def _coverage_of(seen: EstimatorView) -> np.ndarray:
     """The least coverage at which the machine keeps a case, (N,)."""
     coverage = np.empty(len(seen))
     coverage[seen.order] = 1 - np.arange(len(seen)) / len(seen)

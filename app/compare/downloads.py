@@ -9,7 +9,6 @@ from app.compare import numbers as compare_numbers
 from app.compare import report
 from app.compare.scene import Scene
 from app.kit import csv_files
-from l2d_core.comparison import estimates
 
 
 def draw(scene: Scene, rows: np.ndarray, place: int) -> None:
@@ -34,7 +33,7 @@ def draw(scene: Scene, rows: np.ndarray, place: int) -> None:
         if len(rows):
             csv_files.download_button(
                 "Chosen cases (CSV)",
-                lambda: estimates.cases(scene.seen[place], scene.deferred[place], rows),
+                lambda: scene.cases(place, rows),
                 "cases.csv",
             )
 

@@ -12,10 +12,9 @@ from app.kit.looks import Look
 from app.kit.numbers import bins_of_ece, percent
 from app.kit.text import plain
 from l2d_core.comparison.difference import Difference
-from l2d_core.evaluation.accuracy import Share
-from l2d_core.evaluation.by_class import averages
+from l2d_core.evaluation.accuracy import Statistic, averages
 
-Numbers = Mapping[str, Share]
+Numbers = Mapping[str, Statistic]
 
 TITLES = {
     "system": "System accuracy",
@@ -54,7 +53,7 @@ def _card(look: Look, now: Numbers, before: Numbers | None, bins: str) -> str:
     return f'<div class="kpi" style="--look: {look.color}">{name}<dl>{rows}</dl></div>'
 
 
-def _line(name: str, share: Share, before: Share | None, bins: str) -> str:
+def _line(name: str, share: Statistic, before: Statistic | None, bins: str) -> str:
     if share.value is None:
         return f"<dt>{TITLES[name]}</dt><dd>not known without labels</dd>"
     was = f" <small>(was {_share(name, before)})</small>" if before is not None else ""
@@ -62,7 +61,7 @@ def _line(name: str, share: Share, before: Share | None, bins: str) -> str:
     return f"<dt>{TITLES[name]}</dt><dd><b>{_share(name, share)}</b>{was} <small>{n}</small></dd>"
 
 
-def _share(name: str, share: Share) -> str:
+def _share(name: str, share: Statistic) -> str:
     return percent(share.value, 2 if name == "ece" else 1)
 
 

@@ -18,7 +18,9 @@ from app.kit.looks import GREY, Look
 from app.kit.numbers import bins_in_words
 from l2d_core.comparison import estimates
 from l2d_core.comparison.difference import accuracy_difference
-from l2d_core.comparison.estimates import Seen
+from l2d_core.comparison.systems import scores_of
+from l2d_core.evaluation.accuracy import class_table
+from l2d_core.evaluation.estimator_view import EstimatorView
 
 CURVES = {"own": "system_accuracy", "optimal": "optimal", "random": "random"}
 COVERAGE_AXES = ("coverage: share of cases that the machine keeps", "system accuracy")
@@ -51,7 +53,7 @@ class Scene:
         return [look.title for look in self.looks]
 
     @cached_property
-    def seen(self) -> list[Seen]:
+    def seen(self) -> list[EstimatorView]:
         return [self.comparison.seen(place, self.view) for place in range(len(self.comparison.systems))]
 
     @cached_property
@@ -60,7 +62,7 @@ class Scene:
 
     @cached_property
     def numbers(self) -> list[Numbers]:
-        """`side_by_side.key_numbers`, a system."""
+        """`estimates.key_numbers`, a system."""
         how = {"cost": self.cost, "bins": self.view.bins, "strategy": self.view.strategy}
         return [estimates.key_numbers(*pair, **how) for pair in zip(self.seen, self.deferred, strict=True)]
 
@@ -97,8 +99,8 @@ class Scene:
         """
         groups: list[list[int]] = []
         for place, one in enumerate(self.seen):
-            right = one.expert_right
-            known = [group for group in groups if np.array_equal(self.seen[group[0]].expert_right, right)]
+            right = one.expert_correct
+            known = [group for group in groups if np.array_equal(self.seen[group[0]].expert_correct, right)]
             known[0].append(place) if known else groups.append([place])
         if len(groups) == 1:
             return {"expert alone": groups[0]}
@@ -139,8 +141,8 @@ class Scene:
 
     @cached_property
     def classes(self) -> dict[str, pd.DataFrame]:
-        pairs = zip(self.seen, self.deferred, strict=True)
-        return {name: estimates.classes(*pair) for name, pair in zip(self.names, pairs, strict=True)}
+        systems = zip(self.names, self.comparison.systems, self.deferred, strict=True)
+        return {name: class_table(scores_of(system), deferred) for name, system, deferred in systems}
 
     @cached_property
     def confusion(self) -> dict[str, pd.DataFrame]:
@@ -150,9 +152,12 @@ class Scene:
     def _marks(self, place: int) -> pd.DataFrame:
         if len(self.marked) == 0:
             return NO_MARKS
-        seen = self.seen[place]
-        found = estimates.cases(seen, self.deferred[place], self.marked)[["id", "probability"]]
-        return found.assign(expert_right=seen.expert_right[self.marked])
+        found = self.cases(place, self.marked)[["id", "probability"]]
+        return found.assign(expert_right=self.seen[place].expert_correct[self.marked])
+
+    def cases(self, place: int, rows: np.ndarray) -> pd.DataFrame:
+        """`estimates.cases` of a system."""
+        return estimates.cases(self.comparison.systems[place], self.seen[place], self.deferred[place], rows)
 
     def reliability_chart(self, place: int) -> charts.Spec:
         above = self.comparison.above_one(place, self.view)

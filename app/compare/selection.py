@@ -11,8 +11,8 @@ from app.compare.board import Comparison
 from app.compare.cases import ASKED, RIGHT, WHOLE, Filter
 from app.compare.charts import BIN, RANGE
 from app.jobs.runs import MAX_SYSTEMS
-from l2d_core.comparison import estimates as side_by_side
-from l2d_core.comparison.estimates import Seen
+from l2d_core.comparison import estimates
+from l2d_core.evaluation.estimator_view import EstimatorView
 
 MAX_ROWS, MAX_IMAGES = 200, 24
 _SYSTEM, _CLASS, _ESTIMATES, _COVERAGE = "case_system", "case_class", "case_estimates", "case_coverage"
@@ -35,7 +35,7 @@ def current(comparison: Comparison) -> Filter:
     )
 
 
-def rows_of(seen: Seen, deferred: np.ndarray, chosen: Filter) -> np.ndarray:
+def rows_of(seen: EstimatorView, deferred: np.ndarray, chosen: Filter) -> np.ndarray:
     """The rows of the chosen cases; none where none are chosen. seen, deferred: of the chosen system."""
     return chosen.rows(seen, deferred) if chosen.is_active else np.empty(0, dtype=np.int64)
 
@@ -98,7 +98,9 @@ def _table_key(chosen: Filter) -> str:
     return f"cases-{st.session_state.get(_GENERATION, 0)}-{chosen}"
 
 
-def draw(comparison: Comparison, names: Sequence[str], seen: Seen, deferred: np.ndarray, rows: np.ndarray) -> None:
+def draw(
+    comparison: Comparison, names: Sequence[str], seen: EstimatorView, deferred: np.ndarray, rows: np.ndarray
+) -> None:
     """Controls, table and pictures. seen, deferred: of the chosen system; rows: its chosen cases."""
     st.header("Which cases are these?", anchor=False)
     st.caption(
@@ -110,7 +112,7 @@ def draw(comparison: Comparison, names: Sequence[str], seen: Seen, deferred: np.
     if not chosen.is_active:
         st.info("No cases are chosen.", icon=":material/filter_alt:")
         return
-    found = side_by_side.cases(seen, deferred, rows[:MAX_ROWS])
+    found = estimates.cases(comparison.systems[chosen.place], seen, deferred, rows[:MAX_ROWS])
     more = f", the first {MAX_ROWS} are shown" if len(rows) > MAX_ROWS else ""
     st.caption(f"{len(rows):,} of {len(seen):,} test cases{more}: those that gain most from asking first.")
     if len(rows) == 0:

@@ -16,8 +16,10 @@ from l2d_core.common.seeds import numpy_generator
 from l2d_core.config import HeadConfig
 from l2d_core.data import DeferralData, Scores
 from l2d_core.datasets import LAB_DATASETS, LabDataset
-from l2d_core.evaluation import measures
+from l2d_core.evaluation import summary
 from l2d_core.evaluation.deferral import defer_by_argmax
+from l2d_core.evaluation.estimator_view import risk_histogram
+from l2d_core.evaluation.probabilities import estimators_of
 from l2d_core.experts.simulated import expert_correct_probability, per_class
 from l2d_core.lab import heads
 
@@ -63,7 +65,7 @@ class Look:
 
 @dataclass(frozen=True)
 class LabResult:
-    """A fit with all that the page draws of it. curves: surrogate -> `comparison.coverage_curves`."""
+    """A fit with all that the page draws of it. curves: surrogate -> `summary.coverage_curves`."""
 
     num_train: int
     num_test: int
@@ -109,7 +111,7 @@ def run(settings: LabSettings, view: View, on_progress: Callable[[float], bool])
         seconds=seconds,
         truth=truth,
         plane=None if points is None else _plane(dataset, confusion, splits.test, settings.noise, points, fit),
-        curves={name: measures.coverage_curves(scores) for name, scores in fit.scores.items()},
+        curves={name: summary.coverage_curves(scores) for name, scores in fit.scores.items()},
         first_look=look(fit.scores, truth, view),
     )
 
@@ -122,22 +124,16 @@ def in_fast_precision(head: HeadConfig) -> HeadConfig:
 def look(scores: Mapping[str, Sequence[Scores]], truth: Truth, view: View) -> Look:
     """The tables of these scores in a view."""
     how = {"bins": view.bins, "strategy": view.strategy}
-    pairs = measures.estimators_of(list(scores))
-    tables = {name: measures.chart_tables(scores[loss], name, **how) for loss, name in pairs}
+    pairs = estimators_of(list(scores))
+    tables = {name: summary.chart_tables(scores[loss], name, **how) for loss, name in pairs}
     return Look(
         view=view,
-        summary=measures.summarise(scores, **how, true_probability=truth.probability),
+        summary=summary.summarise(scores, **how, true_probability=truth.probability),
         reliability={name: one.reliability for name, one in tables.items()},
         above_one={name: one.above_one for name, one in tables.items()},
-        risk={name: _risk_table(one.risk) for name, one in tables.items()},
-        true_risk=_risk_table(1 - truth.probability),
+        risk={name: one.risk for name, one in tables.items()},
+        true_risk=risk_histogram(1 - truth.probability, below_zero=True),
     )
-
-
-def _risk_table(risk: np.ndarray) -> pd.DataFrame:
-    """The histogram with one more bin in front, for all risks below 0."""
-    below = pd.DataFrame({"low": [-np.inf], "high": [0.0], "share": [float((risk < 0).mean())]})
-    return pd.concat([below, measures.risk_histogram(risk)], ignore_index=True)
 
 
 def _people(dataset: LabDataset, name: str) -> heads.People | None:

@@ -11,7 +11,7 @@ from app.fits.experiment import LabResult, Plane
 from app.kit import charts, section
 from app.kit.looks import ESTIMATORS, GREY, SYSTEMS
 from l2d_core.data import Scores
-from l2d_core.evaluation import accuracy, measures
+from l2d_core.evaluation.probabilities import estimators_of, expert_probability
 
 CASES_SHOWN = 400
 SYMBOLS = ("circle", "square", "diamond", "cross", "x", "triangle-up", "star")
@@ -24,11 +24,11 @@ def draw(result: LabResult) -> None:
 
 
 def _draw_truth(scores: Mapping[str, Sequence[Scores]], true_probability: np.ndarray) -> None:
-    pairs = measures.estimators_of(list(scores))
+    pairs = estimators_of(list(scores))
     rows = np.linspace(0, len(true_probability) - 1, min(CASES_SHOWN, len(true_probability))).astype(int)
     tables = {}
     for surrogate, estimator in pairs:
-        estimate = accuracy.expert_probability(scores[surrogate][0], estimator)[rows, 0]
+        estimate = expert_probability(scores[surrogate][0], estimator)[rows, 0]
         tables[estimator] = pd.DataFrame({"true": true_probability[rows], "estimate": estimate})
     numbers_shown = section.header(
         "Is each single estimate right?",

@@ -14,11 +14,12 @@ from l2d_core.calibration.brier import BrierDecomposition, brier_decomposition
 from l2d_core.calibration.intervals import wilson_interval
 from l2d_core.common.paths import PRETRAINED
 from l2d_core.comparison import estimates
-from l2d_core.comparison.estimates import Seen
 from l2d_core.comparison.systems import System
 from l2d_core.data import Scores
-from l2d_core.evaluation.accuracy import Share, expert_pairs, expert_probability
+from l2d_core.evaluation.accuracy import Statistic
 from l2d_core.evaluation.deferral import defer_by_argmax, num_within_budget
+from l2d_core.evaluation.estimator_view import EstimatorView, coverage_curve, reliability_of
+from l2d_core.evaluation.probabilities import expert_pairs, expert_probability
 from l2d_core.runs.folder import open_run
 
 PHOTOS = PRETRAINED / "runs" / "cifar10-one_vs_all"
@@ -30,49 +31,49 @@ LESIONS = {
 
 
 @cache
-def shipped(folder: Path) -> Seen:
+def shipped(folder: Path) -> EstimatorView:
     """The test cases of a shipped run; ValueError or FileNotFoundError where it cannot be read."""
     run = open_run(folder)
-    return estimates.look(System(folder.name, run.test, run.validation, "shipped"))
+    return estimates.view_system(System(folder.name, run.test, run.validation, "shipped"))
 
 
 @dataclass(frozen=True)
 class Team:
     """Who is right where a share is handed over; of all cases, of the handed over, of the machine's errors."""
 
-    system: Share
-    machine: Share
-    expert: Share
-    asked: Share
-    machine_on_asked: Share
-    expert_on_asked: Share
-    expert_on_machine_errors: Share
+    system: Statistic
+    machine: Statistic
+    expert: Statistic
+    asked: Statistic
+    machine_on_asked: Statistic
+    expert_on_asked: Statistic
+    expert_on_machine_errors: Statistic
 
 
-def team(seen: Seen, asked: float) -> Team:
+def team(seen: EstimatorView, asked: float) -> Team:
     """The machine and the expert together, where the share `asked` (0..1) is handed over, what gains most first."""
     deferred = np.zeros(len(seen), dtype=bool)
     deferred[seen.order[: num_within_budget(asked, len(seen))]] = True
-    machine, expert = np.asarray(seen.machine_right), seen.expert_right
+    machine, expert = seen.machine_correct, seen.expert_correct
     return Team(
-        system=Share.of(np.where(deferred, expert, machine)),
-        machine=Share.of(machine),
-        expert=Share.of(expert),
-        asked=Share.of(deferred),
-        machine_on_asked=Share.of(machine[deferred]),
-        expert_on_asked=Share.of(expert[deferred]),
-        expert_on_machine_errors=Share.of(expert[~machine]),
+        system=Statistic.mean_of(np.where(deferred, expert, machine)),
+        machine=Statistic.mean_of(machine),
+        expert=Statistic.mean_of(expert),
+        asked=Statistic.mean_of(deferred),
+        machine_on_asked=Statistic.mean_of(machine[deferred]),
+        expert_on_asked=Statistic.mean_of(expert[deferred]),
+        expert_on_machine_errors=Statistic.mean_of(expert[~machine]),
     )
 
 
-def own_choice(seen: Seen) -> float:
+def own_choice(seen: EstimatorView) -> float:
     """The share that the system hands over by itself."""
     return float(estimates.decide(seen).mean())
 
 
-def team_curve(seen: Seen) -> pd.DataFrame:
+def team_curve(seen: EstimatorView) -> pd.DataFrame:
     """How often both together are right, at 101 shares handed over: asked, accuracy."""
-    curve = estimates.coverage_curve(seen)
+    curve = coverage_curve(seen)
     return pd.DataFrame({"asked": 1 - curve["coverage"], "accuracy": curve["system_accuracy"]})
 
 
@@ -84,11 +85,8 @@ class Forecast:
     came_true: np.ndarray
 
     def reliability(self, bins: int) -> pd.DataFrame:
-        """Its table of `comparison.reliability`."""
-        table = binned.reliability_table(self.said, self.came_true, bins=bins)
-        table["cases"] = table["n"].astype(float)
-        table["cases_right"] = table["cases"] * table["share_correct"].fillna(0)
-        return table
+        """Its table of `estimator_view.reliability_of`."""
+        return reliability_of(self.said, self.came_true, bins=bins)
 
     @property
     def above_one(self) -> pd.DataFrame:
@@ -156,7 +154,7 @@ class Grouped:
     groups: int
     error: float
     decomposition: BrierDecomposition
-    system: Share
+    system: Statistic
     said: np.ndarray
 
 
@@ -178,7 +176,7 @@ def grouped(groups: int) -> Grouped:
         groups=groups,
         error=binned.calibration_error(said, right),
         decomposition=brier_decomposition(said, right),
-        system=Share.of(np.where(deferred, seen.expert_right, np.asarray(seen.machine_right))),
+        system=Statistic.mean_of(np.where(deferred, seen.expert_correct, seen.machine_correct)),
         said=shares,
     )
 
@@ -205,7 +203,7 @@ def understated(most_risk: float) -> Mapping[str, Understated]:
         if n == 0:
             found[name] = Understated(0, None, None, None, None)
             continue
-        wrong = float((~seen.expert_right[chosen]).mean())
+        wrong = float((~seen.expert_correct[chosen]).mean())
         low, high = (float(end[0]) for end in wilson_interval([wrong], [n]))
         found[name] = Understated(n, float(risk[chosen].mean()), wrong, low, high)
     return found

@@ -15,8 +15,9 @@ from l2d_core.baselines.score import score_loss, score_margin, selective_margin
 from l2d_core.baselines.triage import best_triage, expert_loss, triage_loss, triage_margin, triage_network_loss
 from l2d_core.config import HeadConfig
 from l2d_core.data import Scores
-from l2d_core.evaluation.accuracy import accuracies, margin_of_scores
+from l2d_core.evaluation.accuracy import accuracies
 from l2d_core.evaluation.deferral import defer_by_budget
+from l2d_core.evaluation.margins import margin_of_scores
 from l2d_core.lab import heads
 from l2d_core.lab.setup import HeadLoss
 

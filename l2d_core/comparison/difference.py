@@ -7,8 +7,8 @@ import numpy as np
 from l2d_core.calibration import binned
 from l2d_core.calibration.intervals import LEVEL
 from l2d_core.common.arrays import as_flags
-from l2d_core.comparison.estimates import Seen
-from l2d_core.evaluation.accuracy import clip_probability
+from l2d_core.evaluation.estimator_view import EstimatorView
+from l2d_core.evaluation.probabilities import clip_probability
 
 RESAMPLES = 2000
 
@@ -29,7 +29,7 @@ class Difference:
 
 
 def accuracy_difference(
-    first: Seen, other: Seen, first_deferred: np.ndarray, other_deferred: np.ndarray, *, seed: int = 0
+    first: EstimatorView, other: EstimatorView, first_deferred: np.ndarray, other_deferred: np.ndarray, *, seed: int = 0
 ) -> Difference:
     """The difference of the system accuracies. A resample's is that of N cases drawn with putting back.
 
@@ -37,13 +37,13 @@ def accuracy_difference(
     first_deferred, other_deferred (N,) bool. ValueError for logged outputs, or on lengths that differ.
     """
     _require_same_length(first, other)
-    right = [_system_right(seen, deferred) for seen, deferred in ((first, first_deferred), (other, other_deferred))]
+    right = [_system_right(view, deferred) for view, deferred in ((first, first_deferred), (other, other_deferred))]
     gained = right[1].astype(int) - right[0]
     return _bootstrap(np.bincount(gained + 1, minlength=3), np.array([[-1.0], [0.0], [1.0]]), np.array([1.0]), seed)
 
 
 def calibration_difference(
-    first: Seen, other: Seen, *, bins: int = 15, strategy: str = "equal_width", seed: int = 0
+    first: EstimatorView, other: EstimatorView, *, bins: int = 15, strategy: str = "equal_width", seed: int = 0
 ) -> Difference:
     """The difference of the ECEs; the bins stay those of all cases.
 
@@ -53,10 +53,10 @@ def calibration_difference(
     adds. ValueError on lengths that differ.
     """
     _require_same_length(first, other)
-    sides = [_residuals(seen, bins, strategy) for seen in (first, other)]
+    sides = [_residuals(view, bins, strategy) for view in (first, other)]
     kind = np.zeros(len(first), dtype=np.int64)
-    for (_, which), seen in zip(sides, (first, other), strict=True):
-        kind = (kind * (which.max() + 1) + which) * 2 + seen.expert_right
+    for (_, which), view in zip(sides, (first, other), strict=True):
+        kind = (kind * (which.max() + 1) + which) * 2 + view.expert_correct
     _, kind, counts = np.unique(kind, return_inverse=True, return_counts=True)
     columns, signs = [], []
     for (residual, which), sign in zip(sides, (-1.0, 1.0), strict=True):
@@ -85,17 +85,15 @@ def _bootstrap(counts: np.ndarray, sums: np.ndarray, signs: np.ndarray, seed: in
     return Difference(value, low, high, n)
 
 
-def _residuals(seen: Seen, bins: int, strategy: str) -> tuple[np.ndarray, np.ndarray]:
-    probability = clip_probability(seen.probability)
-    return seen.expert_right - probability, binned.bin_of(probability, bins=bins, strategy=strategy)
+def _residuals(view: EstimatorView, bins: int, strategy: str) -> tuple[np.ndarray, np.ndarray]:
+    probability = clip_probability(view.probability)
+    return view.expert_correct - probability, binned.bin_of(probability, bins=bins, strategy=strategy)
 
 
-def _system_right(seen: Seen, deferred: np.ndarray) -> np.ndarray:
-    if seen.machine_right is None:
-        raise ValueError(f"{seen.system.name} comes without labels: whether the machine is right is not known")
-    return np.where(as_flags("deferred", deferred, len(seen)), seen.expert_right, seen.machine_right)
+def _system_right(view: EstimatorView, deferred: np.ndarray) -> np.ndarray:
+    return np.where(as_flags("deferred", deferred, len(view)), view.expert_correct, view.machine_correct)
 
 
-def _require_same_length(first: Seen, other: Seen) -> None:
+def _require_same_length(first: EstimatorView, other: EstimatorView) -> None:
     if len(first) != len(other):
         raise ValueError(f"both systems must have the same cases, got {len(first):,} and {len(other):,}: align them")

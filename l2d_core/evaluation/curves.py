@@ -1,15 +1,135 @@
-"""Accuracy against coverage as plain columns, from who is right in each case; `evaluation` makes tables of them.
-
-machine and expert: (N,) bool each, whether it is right.
-"""
+"""Accuracy against coverage and against the budget: tables of scores, and the plain columns behind them."""
 
 from collections.abc import Mapping
 
 import numpy as np
+import pandas as pd
 
-from l2d_core.evaluation.deferral import deferral_order
+from l2d_core.common.arrays import ArrayLike, as_floats
+from l2d_core.common.checks import require_range
+from l2d_core.data import Scores
+from l2d_core.evaluation.accuracy import expert_correct_if_asked, expert_is_right, machine_is_right
+from l2d_core.evaluation.deferral import deferral_order, num_within_budget
 
 Columns = dict[str, np.ndarray]
+
+
+def coverage_curve(scores: Scores, margin: ArrayLike) -> pd.DataFrame:
+    """Accuracy against coverage, over all cases, from all deferred to none; the largest margin is kept last.
+
+    One row for each threshold that changes who decides: the cases with margin >= threshold are deferred, so
+    that equal margins stay together. The last threshold is the next number above the largest margin. Columns:
+    coverage, threshold, n_kept, system_accuracy, machine_accuracy (on the kept), expert_accuracy (on the
+    deferred); the last two are NaN where they would be over 0 cases.
+
+    margin (N,), larger = defer sooner. ValueError on NaN, a wrong shape, or where an answer is missing.
+    """
+    columns, threshold = coverage_columns(as_floats("margin", margin, (len(scores),)), *_who_is_right(scores))
+    table = pd.DataFrame(columns)
+    table.insert(1, "threshold", threshold)
+    return table
+
+
+def budget_curve(scores: Scores, margin: ArrayLike, budgets: ArrayLike, *, forced: bool) -> pd.DataFrame:
+    """Accuracy against the budget: one row a budget, decided as by `deferral.defer_by_budget`.
+
+    Columns: budget, coverage, n_kept, system_accuracy, machine_accuracy (on the kept), expert_accuracy (on
+    the deferred); the last two are NaN where they would be over 0 cases.
+
+    margin (N,); budgets (B,) in 0..1, in any order. ValueError on NaN, a wrong shape, a budget out of range,
+    or a case without an expert's answer that the largest budget defers.
+    """
+    margin = as_floats("margin", margin, (len(scores),))
+    budgets = as_floats("budgets", budgets)
+    most = len(margin) if forced else np.count_nonzero(margin > 0)
+    n_deferred = np.array([min(num_within_budget(b, len(margin)), most) for b in budgets], dtype=np.int64)
+    order = deferral_order(margin)
+    needed = np.zeros(len(margin), dtype=bool)
+    needed[order[: n_deferred.max(initial=0)]] = True
+    expert, _ = expert_correct_if_asked(scores, needed=needed)
+    kept_first = order[::-1]
+    columns = accuracy_columns(machine_is_right(scores)[kept_first], expert[kept_first], len(margin) - n_deferred)
+    return pd.DataFrame({"budget": budgets, **columns})
+
+
+def optimal_curve(scores: Scores) -> pd.DataFrame:
+    """The best system accuracy at each coverage, by a rule that knows which side is right.
+
+    It keeps first what only the machine gets right, then what both or neither do, then what only the expert
+    does. Columns coverage, system_accuracy; straight lines between the rows.
+    ValueError where an answer is missing.
+    """
+    return pd.DataFrame(optimal_columns(*_who_is_right(scores)))
+
+
+def random_curve(scores: Scores) -> pd.DataFrame:
+    """The expected system accuracy at each coverage, where chance picks who decides.
+
+    A straight line from the expert alone to the machine alone. Columns coverage, system_accuracy; two rows.
+    ValueError where an answer is missing.
+    """
+    return pd.DataFrame(random_columns(*_who_is_right(scores)))
+
+
+def curves_at(scores: Scores, margin: ArrayLike, coverages: ArrayLike) -> Columns:
+    """`coverage_curve`, `optimal_curve` and `random_curve` at given coverages, as `curve_at` reads them.
+
+    Returns system_accuracy, machine_accuracy, optimal and random, (M,) each; the last two are system accuracies.
+    The same numbers without a table in between, for callers that are in a hurry. Errors as in these.
+    """
+    coverages = as_floats("coverages", coverages)
+    require_range("coverages", coverages, 0, 1)
+    return columns_at(as_floats("margin", margin, (len(scores),)), *_who_is_right(scores), coverages)
+
+
+def curve_at(curve: pd.DataFrame, coverages: ArrayLike) -> pd.DataFrame:
+    """A curve read at given coverages, so that curves of several seeds can be averaged.
+
+    Between two rows the numbers of right and of kept cases run in straight lines: that is what splitting the
+    cases between them at random gives on average. Columns: coverage, and those of system_accuracy,
+    machine_accuracy and expert_accuracy that the curve has; NaN where they would be over 0 cases.
+
+    curve: from `coverage_curve`, `optimal_curve` or `random_curve`; coverages (M,) in 0..1.
+    ValueError on a curve that does not run from coverage 0 to 1, or a coverage out of range.
+    """
+    coverages = as_floats("coverages", coverages)
+    require_range("coverages", coverages, 0, 1)
+    _coverage_axis(curve)
+    return pd.DataFrame(read_at({name: curve[name].to_numpy(np.float64) for name in curve.columns}, coverages))
+
+
+def area_under_curve(curve: pd.DataFrame) -> float:
+    """The area under system accuracy against coverage (AC-AUC): the mean system accuracy over all coverages.
+
+    By trapezoids, which is exact under `curve_at`'s rule. curve: as there; ValueError on others.
+    """
+    accuracy = curve["system_accuracy"].to_numpy(np.float64)
+    return float(np.sum(np.diff(_coverage_axis(curve)) * (accuracy[1:] + accuracy[:-1]) / 2))
+
+
+def _who_is_right(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+    return machine_is_right(scores), expert_is_right(scores)
+
+
+def _coverage_axis(curve: pd.DataFrame) -> np.ndarray:
+    coverage = curve["coverage"].to_numpy(np.float64)
+    if coverage[0] != 0 or coverage[-1] != 1 or (np.diff(coverage) <= 0).any():
+        raise ValueError("the curve's coverage must rise from 0 to 1; a budget curve cannot be read by coverage")
+    return coverage
+
+
+# The columns of the curves. machine, expert: (N,) bool each, whether it is right.
+
+
+def columns_at(margin: np.ndarray, machine: np.ndarray, expert: np.ndarray, coverages: np.ndarray) -> Columns:
+    """The columns of `curves_at`."""
+    own = read_at(coverage_columns(margin, machine, expert)[0], coverages)
+    references = {"optimal": optimal_columns(machine, expert), "random": random_columns(machine, expert)}
+    return {
+        "system_accuracy": own["system_accuracy"],
+        "machine_accuracy": own["machine_accuracy"],
+        **{name: read_at(columns, coverages)["system_accuracy"] for name, columns in references.items()},
+    }
 
 
 def coverage_columns(margin: np.ndarray, machine: np.ndarray, expert: np.ndarray) -> tuple[Columns, np.ndarray]:

@@ -7,8 +7,9 @@ from torch import Tensor
 
 from l2d_core.calibration.binned import calibration_error
 from l2d_core.data import DeferralData, Scores
-from l2d_core.evaluation.accuracy import accuracies, expert_pairs
+from l2d_core.evaluation.accuracy import accuracies
 from l2d_core.evaluation.deferral import defer_by_argmax
+from l2d_core.evaluation.probabilities import expert_pairs
 from l2d_core.surrogates import SURROGATES
 
 

@@ -13,8 +13,10 @@ import torch
 
 from l2d_core.calibration.binned import reliability_table
 from l2d_core.data import Scores
-from l2d_core.evaluation import accuracy, measures
 from l2d_core.evaluation.deferral import defer_by_argmax, defer_margin
+from l2d_core.evaluation.estimator_view import risk_histogram
+from l2d_core.evaluation.probabilities import classifier_pairs, clip_probability
+from l2d_core.evaluation.summary import pooled_view
 from l2d_core.surrogates import SURROGATES
 
 BINS = 15
@@ -91,11 +93,10 @@ class Measured:
     @classmethod
     def of(cls, probability: np.ndarray, correct: np.ndarray) -> "Measured":
         """From raw estimates (T,) and whether they came true (T,)."""
-        table = reliability_table(accuracy.clip_probability(probability), correct, bins=BINS)
+        table = reliability_table(clip_probability(probability), correct, bins=BINS)
         risks = np.sort(1 - probability)
-        below = pd.DataFrame({"low": [-np.inf], "high": [0.0], "share": [float((risks < 0).mean())]})
-        histogram = pd.concat([below, measures.risk_histogram(risks)], ignore_index=True)
-        return cls(tuple(_evidence(row) for row in table.to_dict("records")), risks, histogram)
+        bins = tuple(_evidence(row) for row in table.to_dict("records"))
+        return cls(bins, risks, risk_histogram(risks, below_zero=True))
 
     def place(self, probability: float) -> Placed:
         """An estimate among them; for its bin, one above 1 counts as 1."""
@@ -130,10 +131,10 @@ def make_reference(scores: Mapping[str, Scores]) -> Reference:
         raise ValueError("scores must be of the same classes, and of at least one surrogate")
     machine, expert = {}, {}
     for surrogate, one in scores.items():
-        machine[surrogate] = Measured.of(*accuracy.classifier_pairs(one))
+        machine[surrogate] = Measured.of(*classifier_pairs(one))
         for estimator in SURROGATES[surrogate].estimators:
-            raw, _, correct = measures.pooled_pairs([one], estimator)
-            expert[estimator] = Measured.of(raw, correct)
+            view = pooled_view([one], estimator)
+            expert[estimator] = Measured.of(view.probability, view.expert_correct)
     return Reference(scores, machine, expert)
 
 

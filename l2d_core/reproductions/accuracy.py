@@ -8,8 +8,10 @@ import pandas as pd
 
 from l2d_core.calibration.intervals import mean_and_interval
 from l2d_core.data import Scores
-from l2d_core.evaluation.accuracy import Share, curves_at, margin_of_scores
+from l2d_core.evaluation.accuracy import Statistic
+from l2d_core.evaluation.curves import curves_at
 from l2d_core.evaluation.deferral import defer_margin
+from l2d_core.evaluation.margins import margin_of_scores
 from l2d_core.reproductions.experiment import HALF, first_k
 from l2d_core.reproductions.findings import Difference, Finding, say_order
 from l2d_core.reproductions.measured import Value, Values, measure_estimators, pick, rows_of
@@ -97,7 +99,7 @@ def _read(system: TrainedSystems, order: str) -> list[Value]:
             for place, share in enumerate(COVERAGES):
                 kept = round(share * len(scores))
                 for measure, n in (("machine_accuracy", kept), ("system_accuracy", len(scores))):
-                    number = Share(float(curve[measure][place]), n)
+                    number = Statistic(float(curve[measure][place]), n)
                     values.append(Value(_at(system.title, share), surrogate, "", measure, number))
     return values
 

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pandas as pd
 
-from l2d_core.evaluation.accuracy import classifier_pairs
+from l2d_core.evaluation.probabilities import classifier_pairs
 from l2d_core.reproductions.experiment import BOTH_RANDOM, BOTH_USEFUL, FOUR_SETTINGS, RANDOM_DATA, RANDOM_EXPERT
 from l2d_core.reproductions.findings import WORDS, Finding, say_order
 from l2d_core.reproductions.measured import (

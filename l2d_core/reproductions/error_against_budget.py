@@ -15,7 +15,7 @@ from l2d_core.baselines.budget_errors import AUTHORS_RULE, RULES, BudgetPoint, b
 from l2d_core.calibration.intervals import mean_and_interval
 from l2d_core.common.seeds import numpy_generator
 from l2d_core.datasets import LAB_DATASETS
-from l2d_core.evaluation.accuracy import Share
+from l2d_core.evaluation.accuracy import Statistic
 from l2d_core.experts.simulated import DERMATOLOGIST_RECALL, per_class
 from l2d_core.reproductions.budget_networks import network_points, networks_of
 from l2d_core.reproductions.findings import ONE_SEED, WORDS, Difference, Finding, say_order
@@ -161,7 +161,7 @@ def _title(dataset: str) -> str:
 
 def _values(points: dict[str, list[BudgetPoint]]) -> list[Value]:
     return [
-        Value(f"{_title(name)}, budget {one.budget:.0%}, {one.rule}", one.method, "", measure, Share(value, one.n))
+        Value(f"{_title(name)}, budget {one.budget:.0%}, {one.rule}", one.method, "", measure, Statistic(value, one.n))
         for name, own in points.items()
         for one in own
         if one.budget in SHOWN

@@ -5,8 +5,10 @@ import time
 import numpy as np
 import pandas as pd
 
-from l2d_core.evaluation import measures
-from l2d_core.evaluation.accuracy import Share
+from l2d_core.evaluation.accuracy import Statistic
+from l2d_core.evaluation.estimator_view import above_one, reliability, risk_histogram
+from l2d_core.evaluation.probabilities import estimators_of
+from l2d_core.evaluation.summary import pooled_view
 from l2d_core.reproductions.experiment import HALF
 from l2d_core.reproductions.findings import WORDS, Finding, say_level, say_order
 from l2d_core.reproductions.measured import BINS, ECE_NOTE, Value, Values, mean_of, measure_estimators, pick, rows_of
@@ -64,8 +66,8 @@ def _bounded(values: Values, setting: str) -> Finding:
 def figure2(request: Request) -> Reproduction:
     """Reliability diagrams and risk histograms.
 
-    details: "reliability": setting, estimator and the columns of `comparison.reliability`; "risk_histograms": setting,
-    estimator ("true" is one), low, high, share; "above_one": the cases with estimates above 1, as of `comparison`.
+    details: "reliability": setting, estimator and the columns of `estimator_view.reliability`; "risk_histograms":
+    setting, estimator ("true" is one), low, high, share; "above_one": as in `estimator_view.above_one`.
     """
     start = time.perf_counter()
     systems = _systems(request)
@@ -106,14 +108,14 @@ def _systems(request: Request) -> list[TrainedSystems]:
 
 
 def _estimators(system: TrainedSystems) -> list[tuple[str, str]]:
-    return measures.estimators_of(list(system.test))
+    return estimators_of(list(system.test))
 
 
 def _histogram(system: TrainedSystems) -> pd.DataFrame:
     edges = np.round(np.arange(0, HISTOGRAM_END + HISTOGRAM_BIN / 2, HISTOGRAM_BIN), 10)
     parts = []
     for surrogate, estimator in _estimators(system):
-        raw, _, _ = measures.pooled_pairs(system.test[surrogate], estimator)
+        raw = pooled_view(system.test[surrogate], estimator).probability
         # Closed on the right, as all bins here, so that exactly 1 is not above 1.
         counts = np.bincount(np.searchsorted(edges[1:], raw), minlength=len(edges))
         part = pd.DataFrame({"low": edges, "high": [*edges[1:], None], "share": counts / len(raw)})
@@ -125,7 +127,7 @@ def _histogram(system: TrainedSystems) -> pd.DataFrame:
 def _reliability(systems: list[TrainedSystems]) -> pd.DataFrame:
     return pd.concat(
         [
-            measures.reliability(one.test[surrogate], estimator, bins=BINS).assign(
+            reliability(pooled_view(one.test[surrogate], estimator), bins=BINS).assign(
                 setting=one.title, estimator=estimator
             )
             for one in systems
@@ -138,7 +140,7 @@ def _reliability(systems: list[TrainedSystems]) -> pd.DataFrame:
 def _above_one(systems: list[TrainedSystems]) -> pd.DataFrame:
     return pd.concat(
         [
-            measures.above_one(one.test[surrogate], estimator).assign(setting=one.title, estimator=estimator)
+            above_one(pooled_view(one.test[surrogate], estimator)).assign(setting=one.title, estimator=estimator)
             for one in systems
             for surrogate, estimator in _estimators(one)
         ],
@@ -147,14 +149,14 @@ def _above_one(systems: list[TrainedSystems]) -> pd.DataFrame:
 
 
 def _risk_histograms(systems: list[TrainedSystems]) -> pd.DataFrame:
-    """With those above 1 in no bin, as of `comparison.risk_histogram`."""
+    """With those above 1 in no bin, as of `estimator_view.risk_histogram`."""
     parts = []
     for one in systems:
-        true = measures.risk_histogram(1 - one.true_probability)
+        true = risk_histogram(1 - one.true_probability)
         parts.append(true.assign(setting=one.title, estimator="true"))
         for surrogate, estimator in _estimators(one):
-            raw, _, _ = measures.pooled_pairs(one.test[surrogate], estimator)
-            parts.append(measures.risk_histogram(1 - raw).assign(setting=one.title, estimator=estimator))
+            raw = pooled_view(one.test[surrogate], estimator).probability
+            parts.append(risk_histogram(1 - raw).assign(setting=one.title, estimator=estimator))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -163,8 +165,8 @@ def _near_zero(systems: list[TrainedSystems]) -> list[Value]:
     for one in systems:
         for surrogate, estimator in _estimators(one):
             for scores in one.test[surrogate]:
-                raw, _, _ = measures.pooled_pairs([scores], estimator)
-                share = Share.of(raw >= 1 - NEAR_ZERO)
+                raw = pooled_view([scores], estimator).probability
+                share = Statistic.mean_of(raw >= 1 - NEAR_ZERO)
                 values.append(Value(one.title, surrogate, estimator, "risk_near_zero", share))
     return values
 

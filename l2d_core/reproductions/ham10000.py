@@ -11,10 +11,11 @@ from l2d_core.calibration.intervals import mean_and_interval
 from l2d_core.common.paths import PRETRAINED
 from l2d_core.data import Scores
 from l2d_core.datasets.image_features import load_splits
-from l2d_core.evaluation import measures
-from l2d_core.evaluation.accuracy import expert_is_right, machine_is_right
-from l2d_core.evaluation.by_class import balanced_accuracy, class_table
+from l2d_core.evaluation.accuracy import balanced_accuracy, class_table, expert_is_right, machine_is_right
 from l2d_core.evaluation.deferral import defer_by_argmax
+from l2d_core.evaluation.estimator_view import risk_histogram
+from l2d_core.evaluation.probabilities import estimators_of
+from l2d_core.evaluation.summary import pooled_view, summarise
 from l2d_core.experts.simulated import DERMATOLOGIST_RECALL, per_class
 from l2d_core.experts.stored_answers import StoredAnswers, open_answers
 from l2d_core.lab import heads
@@ -94,7 +95,7 @@ def _true_probability(scores: Scores) -> np.ndarray:
 
 def _rows(setting: str, scores: Seeds) -> list[dict[str, Any]]:
     truth = _true_probability(next(iter(scores.values()))[0])
-    measured = measures.summarise(scores, true_probability=truth).to_dict("records")
+    measured = summarise(scores, true_probability=truth).to_dict("records")
     rows = [row(setting, one, PAPER.get((one["estimator"], one["measure"]))) for one in measured]
     for name, own in scores.items():
         for measure, who in _RIGHT.items():
@@ -139,11 +140,11 @@ def _classes(setting: str, scores: Seeds) -> pd.DataFrame:
 
 def _histograms(setting: str, scores: Seeds) -> pd.DataFrame:
     """Shares of the cases by predicted risk and by true risk, in bins; risks below 0 are in no bin."""
-    true = measures.risk_histogram(1 - _true_probability(next(iter(scores.values()))[0]))
+    true = risk_histogram(1 - _true_probability(next(iter(scores.values()))[0]))
     parts = [true.assign(setting=setting, estimator="true")]
-    for surrogate, estimator in measures.estimators_of(list(scores)):
-        raw, _, _ = measures.pooled_pairs(scores[surrogate], estimator)
-        parts.append(measures.risk_histogram(1 - raw).assign(setting=setting, estimator=estimator))
+    for surrogate, estimator in estimators_of(list(scores)):
+        raw = pooled_view(scores[surrogate], estimator).probability
+        parts.append(risk_histogram(1 - raw).assign(setting=setting, estimator=estimator))
     return pd.concat(parts, ignore_index=True)
 
 

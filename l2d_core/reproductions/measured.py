@@ -8,9 +8,9 @@ import numpy as np
 from l2d_core.calibration import binned
 from l2d_core.calibration.intervals import mean_and_interval
 from l2d_core.data import Scores
-from l2d_core.evaluation import accuracy
-from l2d_core.evaluation import measures as comparison
-from l2d_core.evaluation.accuracy import Share
+from l2d_core.evaluation.accuracy import Statistic
+from l2d_core.evaluation.probabilities import classifier_pairs, estimators_of
+from l2d_core.evaluation.summary import measure
 from l2d_core.reproductions.reproduction import row
 from l2d_core.reproductions.trained import TrainedSystems
 
@@ -27,7 +27,7 @@ class Value(NamedTuple):
     surrogate: str
     estimator: str
     measure: str
-    share: Share
+    share: Statistic
 
     @property
     def key(self) -> Key:
@@ -38,27 +38,27 @@ Values = Sequence[Value]  # those of one key in the order of the seeds
 
 
 def measure_estimators(systems: Sequence[TrainedSystems], measures: Sequence[str]) -> list[Value]:
-    """`comparison.MEASURES` of these names for every estimator and seed."""
+    """The numbers of `summary.measure` of these names for every estimator and seed."""
     values = []
     for one in systems:
-        for surrogate, estimator in comparison.estimators_of(list(one.test)):
+        for surrogate, estimator in estimators_of(list(one.test)):
             for scores in one.test[surrogate]:
-                found = comparison.measure(
+                found = measure(
                     scores, estimator, bins=BINS, strategy="equal_width", true_probability=one.true_probability
                 )
                 values += [Value(one.title, surrogate, estimator, name, found[name]) for name in measures]
     return values
 
 
-def classifier_error(scores: Scores) -> Share:
+def classifier_error(scores: Scores) -> Statistic:
     """The ECE of the machine's own confidence, over all test cases."""
-    confidence, right = accuracy.classifier_pairs(scores)
-    return Share(binned.calibration_error(confidence, right, bins=BINS), len(right))
+    confidence, right = classifier_pairs(scores)
+    return Statistic(binned.calibration_error(confidence, right, bins=BINS), len(right))
 
 
 def rows_of(values: Values, paper: Mapping[Key, float] | None = None) -> list[dict[str, Any]]:
     """A row of a `Reproduction`'s table for each key. paper: the paper's numbers."""
-    shares: dict[Key, list[Share]] = {}
+    shares: dict[Key, list[Statistic]] = {}
     for one in values:
         shares.setdefault(one.key, []).append(one.share)
     rows = []

@@ -9,8 +9,9 @@ import pandas as pd
 from scipy import optimize, special
 
 from l2d_core.data import Scores
-from l2d_core.evaluation.accuracy import accuracies, expert_pairs
+from l2d_core.evaluation.accuracy import accuracies
 from l2d_core.evaluation.deferral import defer_by_argmax
+from l2d_core.evaluation.probabilities import expert_pairs
 from l2d_core.evaluation.recalibration import TEMPERATURES, fit_recalibration
 from l2d_core.reproductions.experiment import HALF
 from l2d_core.reproductions.findings import say_order

@@ -13,9 +13,9 @@ from l2d_core.calibration.binned import calibration_error
 from l2d_core.common.files import write_whole
 from l2d_core.common.json_fields import flatten
 from l2d_core.data import Scores
-from l2d_core.evaluation.accuracy import accuracies, expert_pairs
+from l2d_core.evaluation.accuracy import accuracies
 from l2d_core.evaluation.deferral import defer_by_argmax
-from l2d_core.evaluation.measures import estimators_of
+from l2d_core.evaluation.probabilities import estimators_of, expert_pairs
 from l2d_core.runs.folder import (
     CONFIG,
     ENVIRONMENT,

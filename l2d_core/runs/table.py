@@ -5,8 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from l2d_core.data import Scores
-from l2d_core.evaluation.accuracy import Share, accuracies
-from l2d_core.evaluation.measures import MEASURES, estimators_of, measure
+from l2d_core.evaluation.accuracy import Statistic, accuracies
+from l2d_core.evaluation.measures import MEASURES
+from l2d_core.evaluation.probabilities import estimators_of
+from l2d_core.evaluation.summary import measure
 from l2d_core.runs.folder import Run
 from l2d_core.surrogates import SURROGATES
 
@@ -40,13 +42,13 @@ def estimators_in(run: Run) -> list[str]:
     return [estimator for _, estimator in estimators_of(known)]
 
 
-def _alone(scores: Scores) -> dict[str, Share]:
+def _alone(scores: Scores) -> dict[str, Statistic]:
     """What is known of a network without a rule of its own to defer by."""
     shares = accuracies(scores, np.zeros(len(scores), dtype=bool))
     return {name: shares[name] for name in ("machine_alone", "expert_alone")}
 
 
-def _cell(share: Share | None, in_percent: bool) -> str:
+def _cell(share: Statistic | None, in_percent: bool) -> str:
     if share is None or share.value is None:
         return "-"
     number = f"{100 * share.value:.1f} %" if in_percent else f"{share.value:.4f}"

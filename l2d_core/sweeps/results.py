@@ -10,7 +10,7 @@ import pandas as pd
 
 from l2d_core.common.json_fields import flatten
 from l2d_core.config import RunConfig
-from l2d_core.evaluation.measures import measure
+from l2d_core.evaluation.summary import measure
 from l2d_core.runs.folder import Run
 from l2d_core.runs.progress import percent
 from l2d_core.runs.table import BINS, STRATEGY, estimators_in

@@ -21,7 +21,7 @@ from l2d_core.datasets import ham10000
 from l2d_core.datasets.ham10000 import files
 from l2d_core.datasets.ham10000.features import REFERENCE_WARNING, feature_names, fit_age_scale, metadata_features
 from l2d_core.datasets.ham10000.split import describe_split, shared_lesions, split_rows
-from l2d_core.evaluation.by_class import balanced_accuracy
+from l2d_core.evaluation.accuracy import balanced_accuracy
 from l2d_core.images.opening import open_image, to_model_size
 from l2d_core.models.prediction import predict
 from l2d_core.models.weights import encode_weights, load_weights

@@ -16,9 +16,9 @@ from l2d_core.cli.commands import main
 from l2d_core.comparison.author_logs import read_logged
 from l2d_core.comparison.mapped_tables import Columns, read_predictions, to_scores
 from l2d_core.comparison.systems import System, align, confidence_note
-from l2d_core.evaluation.accuracy import accuracies, classifier_pairs, expert_pairs
-from l2d_core.evaluation.by_class import averages, class_table
+from l2d_core.evaluation.accuracy import accuracies, averages, class_table
 from l2d_core.evaluation.deferral import defer_by_argmax
+from l2d_core.evaluation.probabilities import classifier_pairs, expert_pairs
 from l2d_core.evaluation.recalibration import TEMPERATURES, fit_recalibration
 from l2d_core.surrogates import SURROGATES
 

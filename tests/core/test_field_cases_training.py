@@ -22,7 +22,8 @@ from torch import nn
 from l2d_core.common.seeds import numpy_generator, torch_generator
 from l2d_core.config import RunConfig
 from l2d_core.datasets.human_answers import recorded_answers
-from l2d_core.evaluation.accuracy import budget_curve, coverage_curve, margin_of_scores
+from l2d_core.evaluation.curves import budget_curve, coverage_curve
+from l2d_core.evaluation.margins import margin_of_scores
 from l2d_core.experts.simulated import per_class, sample_answers
 from l2d_core.models.prediction import autocast, predict
 from l2d_core.models.weights import copy_weights, encode_weights, load_weights, without_compile_prefix

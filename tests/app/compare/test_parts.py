@@ -90,10 +90,10 @@ def test_a_filter_finds_the_same_cases_as_a_slow_search():
     wanted = [
         k
         for k in range(len(seen))
-        if seen.system.test.labels[k] == 2 and seen.expert_right[k] and not seen.machine_right[k] and deferred[k]
+        if seen.labels[k] == 2 and seen.expert_correct[k] and not seen.machine_correct[k] and deferred[k]
     ]
     assert sorted(rows) == wanted
-    assert (np.diff(seen.gain[rows]) <= 0).all()
+    assert (np.diff(seen.defer_margin[rows]) <= 0).all()
 
 
 def test_a_part_of_the_coverage_curve_holds_its_share_of_the_cases():
@@ -102,7 +102,9 @@ def test_a_part_of_the_coverage_curve_holds_its_share_of_the_cases():
     found = [Filter(coverage=part).rows(one.seen[1], one.deferred[1]) for part in parts]
     assert [len(rows) for rows in found] == [100, 100, 200]
     assert sorted(np.concatenate(found)) == list(range(400))
-    assert one.seen[1].gain[found[0]].max() <= one.seen[1].gain[found[2]].min()  # kept first where little is gained
+    assert (
+        one.seen[1].defer_margin[found[0]].max() <= one.seen[1].defer_margin[found[2]].min()
+    )  # kept first where little is gained
 
 
 def test_systems_keep_the_colour_of_their_surrogate_and_no_two_look_alike():
@@ -144,7 +146,7 @@ def test_marked_cases_are_in_the_charts_of_every_system_where_their_estimates_ar
         marks = one.reliability_chart(place)["datasets"]["marks"].to_pandas()
         assert marks["id"].tolist() == ["3", "5"]
         assert marks["probability"].tolist() == one.seen[place].probability[[3, 5]].tolist()
-        assert marks["right"].tolist() == one.seen[place].expert_right[[3, 5]].astype(float).tolist()
+        assert marks["right"].tolist() == one.seen[place].expert_correct[[3, 5]].astype(float).tolist()
 
 
 def test_the_bin_that_is_looked_at_is_lit_in_its_own_chart_alone():
@@ -245,8 +247,10 @@ def test_equal_names_are_told_apart():
 
 
 def test_looking_again_computes_nothing_again(monkeypatch):
-    calls, look = [], side_by_side.look
-    monkeypatch.setattr(side_by_side, "look", lambda *args, **options: calls.append(1) or look(*args, **options))
+    calls, view_system = [], side_by_side.view_system
+    monkeypatch.setattr(
+        side_by_side, "view_system", lambda *args, **options: calls.append(1) or view_system(*args, **options)
+    )
     one = scene()
     assert len(one.seen) == len(calls) == 2
     for cost in (0.1, 0.2):

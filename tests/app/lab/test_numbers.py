@@ -9,7 +9,7 @@ import streamlit as st
 from lab_page import assert_drawable, assert_sound, cards, open_lab
 
 from l2d_core.datasets import LAB_DATASETS
-from l2d_core.evaluation import measures
+from l2d_core.evaluation.estimator_view import risk_histogram
 
 # Section -> how many charts or tables it has, and a column of its tables.
 SECTIONS = {
@@ -99,7 +99,7 @@ def test_the_risk_file_has_the_true_share_of_the_same_bin(files):
     data = LAB_DATASETS["gaussians"]
     test = data.load(0, data.default_noise).test
     right = data.class_probability(test.inputs.numpy(), data.default_noise) @ [0.75, 0.75, 0.2, 0.2]
-    expected = measures.risk_histogram(1 - right).set_index("low")["share"]
+    expected = risk_histogram(1 - right).set_index("low")["share"]
     for _, table in read(files[1]["risk.csv"]).groupby("of"):
         assert table["share"].sum() == pytest.approx(1)
         true = table.set_index("low")["true_share"]

@@ -8,7 +8,7 @@ from lab_page import TITLES, assert_sound, cards, charts, open_lab, percents, sp
 
 from app.fits.experiment import in_fast_precision
 from l2d_core.datasets import LAB_DATASETS
-from l2d_core.evaluation import measures
+from l2d_core.evaluation.summary import summarise
 from l2d_core.experts.simulated import expert_correct_probability, per_class
 from l2d_core.lab import heads
 
@@ -44,7 +44,7 @@ def opened(request):
     if dataset.class_probability is not None:
         known = dataset.class_probability(splits.test.inputs.numpy(), dataset.default_noise)
         truth = expert_correct_probability(confusion, splits.test.inputs.new_tensor(known).double()).numpy()
-    return app, dataset, fit, measures.summarise(fit.scores, true_probability=truth)
+    return app, dataset, fit, summarise(fit.scores, true_probability=truth)
 
 
 def test_the_page_of_a_data_set_is_sound(opened):

@@ -5,8 +5,10 @@ import pytest
 from scipy.special import expit
 
 from app.learn import numbers
-from l2d_core.evaluation import accuracy
+from l2d_core.evaluation.accuracy import accuracies
 from l2d_core.evaluation.deferral import defer_by_argmax, defer_by_budget
+from l2d_core.evaluation.margins import margin_of_scores
+from l2d_core.evaluation.probabilities import expert_pairs
 from l2d_core.runs.folder import open_run
 
 
@@ -21,8 +23,8 @@ def test_handing_over_nothing_or_everything_leaves_one_of_the_two():
 def test_the_team_is_that_of_a_forced_budget_and_lies_on_its_curve():
     seen = numbers.shipped(numbers.PHOTOS)
     scores = open_run(numbers.PHOTOS).test
-    deferred = defer_by_budget(accuracy.margin_of_scores(scores), 0.1, forced=True)
-    assert numbers.team(seen, 0.1).system.value == accuracy.accuracies(scores, deferred)["system"].value
+    deferred = defer_by_budget(margin_of_scores(scores), 0.1, forced=True)
+    assert numbers.team(seen, 0.1).system.value == accuracies(scores, deferred)["system"].value
     curve = numbers.team_curve(seen).set_index("asked")
     assert curve["accuracy"].iloc[90] == pytest.approx(numbers.team(seen, 0.1).system.value)
     assert numbers.own_choice(seen) == defer_by_argmax(scores.logits).mean()
@@ -84,7 +86,7 @@ def test_what_is_understated_is_counted_among_the_cases_that_pass():
     found = numbers.understated(0.05)
     for surrogate, one in found.items():
         scores = open_run(numbers.LESIONS[surrogate]).test
-        risk = 1 - accuracy.expert_pairs(scores)[0]
+        risk = 1 - expert_pairs(scores)[0]
         wrong = ~scores.expert_correct[:, 0]
         assert one.n == (risk <= 0.05).sum()
         assert one.true == pytest.approx(wrong[risk <= 0.05].mean())

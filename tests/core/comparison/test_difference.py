@@ -6,10 +6,10 @@ import pytest
 from l2d_core.calibration.binned import calibration_error
 from l2d_core.comparison.author_logs import LoggedOutputs
 from l2d_core.comparison.difference import Difference, accuracy_difference, calibration_difference
-from l2d_core.comparison.estimates import decide, look
+from l2d_core.comparison.estimates import decide, view_system
 from l2d_core.comparison.systems import System
 from l2d_core.data import Scores
-from l2d_core.evaluation.accuracy import clip_probability
+from l2d_core.evaluation.probabilities import clip_probability
 
 N, K = 1500, 3
 
@@ -23,7 +23,7 @@ def made(surrogate, seed, shift=0.0):
     logits = own.normal(0, 1, (N, K + 1))
     logits[np.arange(N), labels] += 1.2
     logits[:, K] = z + own.normal(0, 0.5, N) + shift
-    return look(System(surrogate, Scores.from_arrays(logits, labels, answers, surrogate=surrogate)))
+    return view_system(System(surrogate, Scores.from_arrays(logits, labels, answers, surrogate=surrogate)))
 
 
 def drawn_whole(first, other, statistic, resamples=3000):
@@ -36,12 +36,12 @@ def drawn_whole(first, other, statistic, resamples=3000):
     return value, np.quantile(differences, [0.025, 0.975]) - np.mean(differences) + value
 
 
-def ece(seen, rows):
-    return calibration_error(clip_probability(seen.probability)[rows], seen.expert_right[rows])
+def ece(view, rows):
+    return calibration_error(clip_probability(view.probability)[rows], view.expert_correct[rows])
 
 
-def accuracy(seen, rows):
-    return np.where(decide(seen), seen.expert_right, seen.machine_right)[rows].mean()
+def accuracy(view, rows):
+    return np.where(decide(view), view.expert_correct, view.machine_correct)[rows].mean()
 
 
 def test_accuracies_differ_as_when_whole_cases_are_drawn():
@@ -62,9 +62,9 @@ def test_calibration_errors_differ_as_when_whole_cases_are_drawn():
 
 
 def test_a_system_does_not_differ_from_itself():
-    seen = made("one_vs_all", 1)
-    assert accuracy_difference(seen, seen, decide(seen), decide(seen)) == Difference(0, 0, 0, N)
-    found = calibration_difference(seen, seen)
+    view = made("one_vs_all", 1)
+    assert accuracy_difference(view, view, decide(view), decide(view)) == Difference(0, 0, 0, N)
+    found = calibration_difference(view, view)
     assert (found.value, found.low, found.high) == pytest.approx((0, 0, 0))
     assert not found.is_clear
 
@@ -83,12 +83,12 @@ def test_the_same_seed_gives_the_same_interval():
 
 
 def test_other_numbers_of_cases_and_missing_labels_are_refused():
-    seen = made("softmax", 1)
+    view = made("softmax", 1)
     rng = np.random.default_rng(0)
-    logged = look(System("log", LoggedOutputs(rng.normal(0, 1, (N, K + 1)), rng.random(N) < 0.5, "softmax", 0)))
+    logged = view_system(System("log", LoggedOutputs(rng.normal(0, 1, (N, K + 1)), rng.random(N) < 0.5, "softmax", 0)))
     with pytest.raises(ValueError, match="log comes without labels"):
-        accuracy_difference(seen, logged, decide(seen), decide(logged))
-    assert calibration_difference(seen, logged).n == N
-    few = look(System("few", LoggedOutputs(rng.normal(0, 1, (5, K + 1)), rng.random(5) < 0.5, "softmax", 0)))
+        accuracy_difference(view, logged, decide(view), decide(logged))
+    assert calibration_difference(view, logged).n == N
+    few = view_system(System("few", LoggedOutputs(rng.normal(0, 1, (5, K + 1)), rng.random(5) < 0.5, "softmax", 0)))
     with pytest.raises(ValueError, match=r"the same cases, got 1,500 and 5"):
-        calibration_difference(seen, few)
+        calibration_difference(view, few)

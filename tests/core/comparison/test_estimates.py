@@ -9,22 +9,21 @@ import pytest
 from l2d_core.calibration.binned import calibration_error
 from l2d_core.comparison.author_logs import LoggedOutputs
 from l2d_core.comparison.estimates import (
-    SHARES,
+    BUDGETS,
     budget_curve,
     cases,
-    classes,
     confusion,
-    coverage_curve,
     decide,
     key_numbers,
-    look,
-    reliability,
-    risk_histogram,
+    view_system,
 )
 from l2d_core.comparison.systems import System, align, scores_of
 from l2d_core.data import Scores
-from l2d_core.evaluation import accuracy
+from l2d_core.evaluation.accuracy import accuracies, class_table
+from l2d_core.evaluation.curves import curves_at
 from l2d_core.evaluation.deferral import defer_by_argmax
+from l2d_core.evaluation.estimator_view import coverage_curve, reliability, risk_histogram
+from l2d_core.evaluation.probabilities import expert_pairs, expert_probability
 from l2d_core.surrogates import SURROGATES
 
 K = 4
@@ -49,107 +48,111 @@ def test_at_no_price_and_with_the_whole_budget_the_systems_own_rule_decides(surr
     one = system(surrogate=surrogate, num_experts=num_experts)
     if num_experts == 1 or surrogate == "one_vs_all":
         expected = defer_by_argmax(scores_of(one).logits, num_experts)
-        np.testing.assert_array_equal(decide(look(one)), expected)
+        np.testing.assert_array_equal(decide(view_system(one)), expected)
 
 
 @pytest.mark.parametrize("surrogate", SURROGATES)
 def test_ties_and_saturated_scores_are_decided_as_by_the_logits(surrogate):
     logits = np.array([[2.0, 0, 0, 0, 2], [2, 0, 0, 0, np.nextafter(2, 0)], [900, 0, 0, 0, 901], [901, 0, 0, 0, 900]])
     scores = Scores.from_arrays(logits, np.zeros(4, int), np.zeros(4, int), surrogate=surrogate)
-    np.testing.assert_array_equal(decide(look(System("a", scores))), [True, False, True, False])
+    np.testing.assert_array_equal(decide(view_system(System("a", scores))), [True, False, True, False])
 
 
 def test_a_price_keeps_what_gains_less_and_a_budget_keeps_the_least_gains():
-    seen = look(system(surrogate="one_vs_all"))
+    view = view_system(system(surrogate="one_vs_all"))
     for cost, budget in [(0.0, 1.0), (0.1, 1.0), (0.1, 0.07), (0.0, 0.0), (1.0, 1.0)]:
-        twin = [i for i in np.argsort(-seen.gain, kind="stable") if seen.gain[i] >= cost][: int(budget * 300 + 1e-9)]
+        twin = [i for i in np.argsort(-view.defer_margin, kind="stable") if view.defer_margin[i] >= cost][
+            : int(budget * 300 + 1e-9)
+        ]
         expected = np.zeros(300, bool)
         expected[twin] = True
-        np.testing.assert_array_equal(decide(seen, cost=cost, budget=budget), expected)
+        np.testing.assert_array_equal(decide(view, cost=cost, budget=budget), expected)
 
 
 def test_key_numbers_are_those_of_evaluation_and_the_value_pays_for_each_case_that_is_asked():
     one = system(surrogate="one_vs_all")
-    seen = look(one)
-    deferred = decide(seen, cost=0.1)
-    numbers = key_numbers(seen, deferred, cost=0.1, bins=10)
-    expected = accuracy.accuracies(scores_of(one), deferred)
+    view = view_system(one)
+    deferred = decide(view, cost=0.1)
+    numbers = key_numbers(view, deferred, cost=0.1, bins=10)
+    expected = accuracies(scores_of(one), deferred)
     assert {name: numbers[name] for name in expected} == expected
-    assert numbers["ece"].value == calibration_error(*accuracy.expert_pairs(scores_of(one)), bins=10)
+    assert numbers["ece"].value == calibration_error(*expert_pairs(scores_of(one)), bins=10)
     assert numbers["value"].value == pytest.approx(expected["system"].value - 0.1 * deferred.mean())
     assert numbers["value"].n == 300
 
 
 @pytest.mark.parametrize("surrogate", ["softmax", "one_vs_all"])
 def test_curves_pass_through_the_operating_points(surrogate):
-    seen = look(system(surrogate=surrogate))
-    by_coverage = coverage_curve(seen).set_index("coverage")
-    by_budget = budget_curve(seen, cost=0.05).set_index("budget")
+    one = system(surrogate=surrogate)
+    view = view_system(one)
+    by_coverage = coverage_curve(view).set_index("coverage")
+    by_budget = budget_curve(view, cost=0.05).set_index("budget")
     for budget in (0.0, 0.11, 0.25, 1.0):
-        deferred = decide(seen, cost=0.05, budget=budget)
-        numbers = key_numbers(seen, deferred, cost=0.05)
-        row = by_budget.loc[SHARES[round(100 * budget)]]
+        deferred = decide(view, cost=0.05, budget=budget)
+        numbers = key_numbers(view, deferred, cost=0.05)
+        row = by_budget.loc[BUDGETS[round(100 * budget)]]
         assert row["system_accuracy"] == pytest.approx(numbers["system"].value)
         assert row["coverage"] == pytest.approx(numbers["coverage"].value)
         assert row["value"] == pytest.approx(numbers["value"].value)
-    own = accuracy.curves_at(scores_of(seen.system), seen.gain, SHARES)
+    own = curves_at(scores_of(one), view.defer_margin, BUDGETS)
     for name in ("system_accuracy", "optimal", "random", "machine_accuracy"):
         np.testing.assert_allclose(by_coverage[name], own[name])
 
 
 def test_the_ends_of_the_coverage_curve_are_expert_and_machine_alone():
-    seen = look(system())
-    curve = coverage_curve(seen)
-    assert curve["system_accuracy"].iloc[0] == pytest.approx(seen.expert_right.mean())
-    assert curve["system_accuracy"].iloc[-1] == pytest.approx(np.mean(seen.machine_right))
+    view = view_system(system())
+    curve = coverage_curve(view)
+    assert curve["system_accuracy"].iloc[0] == pytest.approx(view.expert_correct.mean())
+    assert curve["system_accuracy"].iloc[-1] == pytest.approx(view.machine_correct.mean())
 
 
 def test_confusion_classes_and_bins_count_every_case_once():
-    seen = look(system())
-    deferred = decide(seen)
-    table = confusion(seen, deferred)
+    one = system()
+    view = view_system(one)
+    deferred = decide(view)
+    table = confusion(view, deferred)
     assert (table["n"].sum(), table["n_deferred"].sum()) == (300, deferred.sum())
     both = table[table["machine_right"] & table["expert_right"]].iloc[0]
-    assert both["n"] == (seen.machine_right & seen.expert_right).sum()
-    assert both["n_deferred"] == (seen.machine_right & seen.expert_right & deferred).sum()
-    assert classes(seen, deferred)["n"].sum() == 300
-    assert reliability(seen, bins=7)["cases"].sum() == 300
-    assert risk_histogram(seen)["share"].sum() == pytest.approx((seen.probability <= 1).mean())
+    assert both["n"] == (view.machine_correct & view.expert_correct).sum()
+    assert both["n_deferred"] == (view.machine_correct & view.expert_correct & deferred).sum()
+    assert class_table(scores_of(one), deferred)["n"].sum() == 300
+    assert reliability(view, bins=7)["cases"].sum() == 300
+    assert risk_histogram(1 - view.probability)["share"].sum() == pytest.approx((view.probability <= 1).mean())
 
 
 def test_cases_are_told_in_the_order_that_is_asked_for():
     one = system()
-    seen = look(one)
-    table = cases(seen, decide(seen), np.array([7, 3]))
+    view = view_system(one)
+    table = cases(one, view, decide(view), np.array([7, 3]))
     assert table["id"].to_list() == ["case 7", "case 3"]
     assert table["label"].to_list() == [f"class {scores_of(one).labels[row]}" for row in (7, 3)]
     assert table["expert"].to_list() == [f"class {scores_of(one).answers[row, 0]}" for row in (7, 3)]
-    assert table["gain"].to_list() == [seen.gain[7], seen.gain[3]]
+    assert table["gain"].to_list() == [view.defer_margin[7], view.defer_margin[3]]
     with pytest.raises(ValueError, match="rows"):
-        cases(seen, decide(seen), np.array([300]))
+        cases(one, view, decide(view), np.array([300]))
 
 
 def test_the_proxy_is_shown_but_the_odds_decide():
-    odds, proxy = look(system()), look(system(), estimator="proxy")
-    np.testing.assert_array_equal(odds.gain, proxy.gain)
+    odds, proxy = view_system(system()), view_system(system(), estimator="proxy")
+    np.testing.assert_array_equal(odds.defer_margin, proxy.defer_margin)
     np.testing.assert_allclose(proxy.probability, odds.probability / (1 + odds.probability))
 
 
 def test_what_is_recalibrated_decides():
     one = system(surrogate="one_vs_all")
-    seen = look(one, recalibration="isotonic")
-    np.testing.assert_allclose(seen.gain, seen.probability - seen.confidence)
-    assert seen.recalibration.method == "isotonic"
+    view = view_system(one, recalibration="isotonic")
+    np.testing.assert_allclose(view.defer_margin, view.probability - view.confidence)
+    assert view.recalibration.method == "isotonic"
     with pytest.raises(ValueError, match="a has no validation scores"):
-        look(replace(one, validation=None), recalibration="platt")
+        view_system(replace(one, validation=None), recalibration="platt")
 
 
 def test_a_case_goes_to_the_expert_of_the_highest_score():
     one = system(num_experts=3, surrogate="one_vs_all")
-    seen = look(one)
+    view = view_system(one)
     best = scores_of(one).logits[:, K:].argmax(1)
-    np.testing.assert_array_equal(seen.expert_class, scores_of(one).answers[np.arange(300), best])
-    np.testing.assert_allclose(seen.probability, accuracy.expert_probability(scores_of(one))[np.arange(300), best])
+    np.testing.assert_array_equal(view.expert_class, scores_of(one).answers[np.arange(300), best])
+    np.testing.assert_allclose(view.probability, expert_probability(scores_of(one))[np.arange(300), best])
 
 
 def test_systems_meet_on_the_cases_that_both_have_in_the_order_of_the_first():
@@ -209,19 +212,19 @@ def logged(n=50, surrogate="softmax"):
 def test_logged_outputs_show_what_needs_no_labels():
     outputs = logged()
     aligned, notes = align([System("a", outputs), System("b", logged(surrogate="one_vs_all"))])
-    seen = look(aligned[0])
-    np.testing.assert_array_equal(decide(seen), outputs.deferred)
-    numbers = key_numbers(seen, decide(seen))
+    view = view_system(aligned[0])
+    np.testing.assert_array_equal(decide(view), outputs.deferred)
+    numbers = key_numbers(view, decide(view))
     assert numbers["coverage"].value == pytest.approx(1 - outputs.deferred.mean())
     assert numbers["system"].value is None
     assert "without labels" in notes[0]
-    table = cases(seen, decide(seen), np.array([4]))
+    table = cases(one, view, decide(view), np.array([4]))
     assert (table["id"][0], table["label"][0]) == ("4", None)
     for curve in (coverage_curve, budget_curve):
         with pytest.raises(ValueError, match="a comes without labels"):
-            curve(seen)
+            curve(view)
     with pytest.raises(ValueError, match="a has no validation scores"):
-        look(aligned[0], recalibration="platt")
+        view_system(aligned[0], recalibration="platt")
 
 
 def test_logged_outputs_are_not_compared_with_what_has_ids_nor_in_other_numbers():
@@ -232,15 +235,16 @@ def test_logged_outputs_are_not_compared_with_what_has_ids_nor_in_other_numbers(
 
 
 def test_prices_and_budgets_outside_are_refused():
-    seen = look(system())
+    view = view_system(system())
     with pytest.raises(ValueError, match="cost"):
-        decide(seen, cost=1.5)
+        decide(view, cost=1.5)
     with pytest.raises(ValueError, match="cost"):
-        budget_curve(seen, cost=-0.1)
+        budget_curve(view, cost=-0.1)
     with pytest.raises(ValueError, match="budget"):
-        decide(seen, budget=2)
+        decide(view, budget=2)
 
 
 def test_tables_have_one_type_a_column():
-    seen = look(system())
-    assert pd.api.types.is_bool_dtype(cases(seen, decide(seen), np.arange(3))["deferred"])
+    one = system()
+    view = view_system(one)
+    assert pd.api.types.is_bool_dtype(cases(one, view, decide(view), np.arange(3))["deferred"])

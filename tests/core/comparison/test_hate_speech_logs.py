@@ -9,8 +9,8 @@ import pytest
 
 from l2d_core.calibration.binned import calibration_error
 from l2d_core.comparison.author_logs import read_logged
-from l2d_core.evaluation.accuracy import clip_probability
 from l2d_core.evaluation.deferral import defer_by_argmax, defer_by_budget, defer_margin
+from l2d_core.evaluation.probabilities import clip_probability
 
 FOLDER = Path(os.environ.get("L2D_DATA_ROOT", "")) / "ova_l2d_hatespeech_logs"
 pytestmark = [

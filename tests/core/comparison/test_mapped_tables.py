@@ -9,8 +9,9 @@ import pytest
 from small_scores import random_scores
 
 from l2d_core.comparison.mapped_tables import Columns, guess_columns, read_predictions, to_scores
-from l2d_core.evaluation.accuracy import accuracies, expert_probability
+from l2d_core.evaluation.accuracy import accuracies
 from l2d_core.evaluation.deferral import defer_by_argmax
+from l2d_core.evaluation.probabilities import expert_probability
 
 COLUMNS = Columns("label", ("expert",), ("logit_a", "logit_b", "logit_c"), ("defer",), "case")
 NAMES = ("a", "b", "c")

@@ -12,7 +12,7 @@ from l2d_core.datasets import LAB_DATASETS
 from l2d_core.datasets.feature_bank import FOLDER, FeatureBank, bank_path
 from l2d_core.datasets.voted_features import bank_voters
 from l2d_core.datasets.votes import majority
-from l2d_core.evaluation import measures as comparison
+from l2d_core.evaluation.summary import summarise
 from l2d_core.experts.simulated import per_class
 from l2d_core.lab import heads
 
@@ -62,7 +62,7 @@ def test_the_card_tells_what_heads_reach(name, expert):
         seeds=range(6),
         config=dataset.head,
     )
-    table = comparison.summarise(fit.scores).set_index(["estimator", "measure"])["mean"]
+    table = summarise(fit.scores).set_index(["estimator", "measure"])["mean"]
     row = re.search(rf"^\| {NAMES[name]}, {expert} \(([\d,]+)\) \|(.*)$", CARD, flags=re.MULTILINE)
     assert row is not None
     told = [float(number) for number in re.findall(r"([\d.]+) ±", row.group(2))]

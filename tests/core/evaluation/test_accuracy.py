@@ -7,22 +7,18 @@ from scipy import stats
 from small_scores import hand_scores, random_scores, scores_from_lists
 
 from l2d_core.calibration.binned import calibration_error
-from l2d_core.evaluation.accuracy import (
-    Share,
-    accuracies,
-    budget_curve,
+from l2d_core.evaluation.accuracy import Statistic, accuracies
+from l2d_core.evaluation.curves import budget_curve, coverage_curve, optimal_curve, random_curve
+from l2d_core.evaluation.deferral import defer_by_argmax, defer_margin
+from l2d_core.evaluation.margins import margin_of_scores
+from l2d_core.evaluation.probabilities import (
     classifier_pairs,
     clip_probability,
-    coverage_curve,
     expert_pairs,
     expert_probability,
-    margin_of_scores,
-    optimal_curve,
-    random_curve,
     risk_distance,
     share_above_one,
 )
-from l2d_core.evaluation.deferral import defer_by_argmax, defer_margin
 from l2d_core.surrogates import SURROGATES
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
@@ -31,33 +27,33 @@ pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_accuracies_computed_by_hand():
     scores = hand_scores()
     assert accuracies(scores, defer_by_argmax(scores.logits)) == {
-        "system": Share(0.75, 4),
-        "machine_on_kept": Share(1.0, 2),
-        "expert_on_deferred": Share(0.5, 2),
-        "machine_alone": Share(0.5, 4),
-        "expert_alone": Share(0.5, 4),
-        "coverage": Share(0.5, 4),
+        "system": Statistic(0.75, 4),
+        "machine_on_kept": Statistic(1.0, 2),
+        "expert_on_deferred": Statistic(0.5, 2),
+        "machine_alone": Statistic(0.5, 4),
+        "expert_alone": Statistic(0.5, 4),
+        "coverage": Statistic(0.5, 4),
     }
 
 
 def test_with_all_or_none_deferred_the_empty_side_has_no_value_and_no_nan():
     scores = hand_scores()
     everything, nothing = accuracies(scores, np.ones(4, bool)), accuracies(scores, np.zeros(4, bool))
-    assert everything["machine_on_kept"] == nothing["expert_on_deferred"] == Share(None, 0)
+    assert everything["machine_on_kept"] == nothing["expert_on_deferred"] == Statistic(None, 0)
     assert everything["system"] == everything["expert_on_deferred"] == everything["expert_alone"]
     assert nothing["system"] == nothing["machine_on_kept"] == nothing["machine_alone"]
-    assert (everything["coverage"], nothing["coverage"]) == (Share(0.0, 4), Share(1.0, 4))
+    assert (everything["coverage"], nothing["coverage"]) == (Statistic(0.0, 4), Statistic(1.0, 4))
 
 
 def test_with_two_experts_a_deferred_case_goes_to_the_one_with_the_higher_score():
     scores = scores_from_lists([[0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 3.0, 2.0]], [0, 0], [[1, 0], [1, 0]])
     result = accuracies(scores, torch.tensor([True, True]))
-    assert result["system"] == result["expert_alone"] == Share(0.5, 2)
+    assert result["system"] == result["expert_alone"] == Statistic(0.5, 2)
 
 
 def test_an_expert_that_was_not_asked_counts_only_where_it_is_not_needed():
     scores = scores_from_lists([[3.0, 0.0, 1.0], [0.0, 0.0, 1.0]], [0, 1], [-1, 1])
-    assert accuracies(scores, [False, True])["expert_alone"] == Share(1.0, 1)
+    assert accuracies(scores, [False, True])["expert_alone"] == Statistic(1.0, 1)
     with pytest.raises(ValueError, match=r"what 'expert' said .*, got -1 \(not asked\) at row 0 \(0\)"):
         accuracies(scores, [True, True])
     for curve in (optimal_curve, random_curve):
@@ -114,8 +110,8 @@ def test_unknown_names_list_the_known_ones():
 def test_values_above_one_are_clipped_and_counted_over_all_and_over_the_deferred_cases():
     probability, deferred = np.array([0.2, 1.0, 1.5, 40.0]), np.array([False, True, True, True])
     assert clip_probability(probability).tolist() == [0.2, 1.0, 1.0, 1.0]
-    assert share_above_one(probability, deferred) == {"all": Share(0.5, 4), "deferred": Share(2 / 3, 3)}
-    assert share_above_one(probability, np.zeros(4, bool))["deferred"] == Share(None, 0)
+    assert share_above_one(probability, deferred) == {"all": Statistic(0.5, 4), "deferred": Statistic(2 / 3, 3)}
+    assert share_above_one(probability, np.zeros(4, bool))["deferred"] == Statistic(None, 0)
 
 
 def test_clipping_does_not_hide_what_is_no_estimate():

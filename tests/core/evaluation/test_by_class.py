@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from small_scores import scores_from_lists
 
-from l2d_core.evaluation.by_class import balanced_accuracy, class_table
+from l2d_core.evaluation.accuracy import balanced_accuracy, class_table
 
 NAMES = ("a", "b", "c")
 

@@ -8,18 +8,18 @@ import pytest
 from small_scores import decision_row, hand_scores, random_scores, scores_from_lists
 
 from l2d_core.data import Scores
-from l2d_core.evaluation.accuracy import (
-    accuracies,
+from l2d_core.evaluation.accuracy import accuracies
+from l2d_core.evaluation.curves import (
     area_under_curve,
     budget_curve,
     coverage_curve,
     curve_at,
     curves_at,
-    margin_of_scores,
     optimal_curve,
     random_curve,
 )
 from l2d_core.evaluation.deferral import defer_by_argmax, defer_by_budget, defer_margin
+from l2d_core.evaluation.margins import margin_of_scores
 
 CURVES = ["system_accuracy", "machine_accuracy", "expert_accuracy"]
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")

@@ -12,9 +12,11 @@ from small_scores import random_scores, scores_from_lists
 from l2d_core.calibration.binned import calibration_error, calibration_error_by_chance, reliability_table
 from l2d_core.calibration.brier import brier_decomposition
 from l2d_core.calibration.smooth import smooth_calibration_error
-from l2d_core.evaluation import measures
 from l2d_core.evaluation.deferral import defer_by_argmax
-from l2d_core.evaluation.measures import MEASURES, above_one, coverage_curves, reliability, risk_histogram, summarise
+from l2d_core.evaluation.estimator_view import above_one, reliability, risk_histogram
+from l2d_core.evaluation.measures import SUMMARY
+from l2d_core.evaluation.probabilities import estimators_of
+from l2d_core.evaluation.summary import coverage_curves, measure, pooled_view, summarise
 from l2d_core.surrogates import SURROGATES
 
 
@@ -108,20 +110,20 @@ def test_the_summary_is_the_mean_over_seeds_of_what_the_direct_calls_give(how):
 
 
 def test_the_measures_that_pages_explain_are_those_that_the_summary_holds():
-    assert set(summarise(BOTH, true_probability=TRUTH)["measure"]) == set(MEASURES)
-    assert set(MEASURES) - set(summarise(BOTH)["measure"]) == {"risk_distance"}
+    assert set(summarise(BOTH, true_probability=TRUTH)["measure"]) == set(SUMMARY)
+    assert set(SUMMARY) - set(summarise(BOTH)["measure"]) == {"risk_distance"}
 
 
 def test_the_cases_that_a_measure_says_it_counts_are_those_that_its_n_counts():
     rows = rows_of(summarise({"softmax": SEEDS[:1]}, true_probability=TRUTH), "odds")
     deferred = int(defer_by_argmax(SEEDS[0].logits).sum())
     counts = {"test cases": 60, "kept cases": 60 - deferred, "deferred cases": deferred}
-    for name, measure in MEASURES.items():
-        assert rows.loc[name, "n"] == counts[measure.cases]
+    for name, described in SUMMARY.items():
+        assert rows.loc[name, "n"] == counts[described.cases]
 
 
 def test_the_estimators_come_in_the_order_of_the_registry():
-    pairs = measures.estimators_of(list(SURROGATES))
+    pairs = estimators_of(list(SURROGATES))
     assert pairs == [
         ("softmax", "odds"),
         ("softmax", "proxy"),
@@ -176,7 +178,7 @@ def test_an_unknown_bin_kind_or_estimator_is_named():
     with pytest.raises(ValueError, match="strategy must be one of 'equal_width', 'equal_mass'; got 'even'"):
         summarise(BOTH, strategy="even")
     with pytest.raises(ValueError, match="estimator must be one of 'odds', 'proxy'; got 'sigmoid'"):
-        measures.measure(SEEDS[0], "sigmoid", bins=15, strategy="equal_width")
+        measure(SEEDS[0], "sigmoid", bins=15, strategy="equal_width")
 
 
 # Reliability.
@@ -184,7 +186,7 @@ def test_an_unknown_bin_kind_or_estimator_is_named():
 
 @pytest.mark.parametrize("strategy", ["equal_width", "equal_mass"])
 def test_reliability_pools_the_seeds_and_counts_the_cases_of_one(strategy):
-    table = reliability(SEEDS, "odds", bins=7, strategy=strategy)
+    table = reliability(pooled_view(SEEDS, "odds"), bins=7, strategy=strategy)
     clipped = np.concatenate([np.minimum(softmax_odds(scores), 1) for scores in SEEDS])
     correct = np.concatenate([scores.answers[:, 0] == scores.labels for scores in SEEDS])
     pooled = reliability_table(clipped, correct, bins=7, strategy=strategy, repeats=3)
@@ -196,13 +198,16 @@ def test_reliability_pools_the_seeds_and_counts_the_cases_of_one(strategy):
 
 
 def test_the_same_seed_twice_is_no_new_evidence():
-    once, twice = reliability(SEEDS[:1], "proxy", bins=5), reliability(SEEDS[:1] * 2, "proxy", bins=5)
+    once, twice = (
+        reliability(pooled_view(SEEDS[:1], "proxy"), bins=5),
+        reliability(pooled_view(SEEDS[:1] * 2, "proxy"), bins=5),
+    )
     assert (twice["n"] == 2 * once["n"]).all()
     pd.testing.assert_frame_equal(once.drop(columns="n"), twice.drop(columns="n"))
 
 
 def test_empty_bins_count_no_cases_and_no_case_right():
-    table = reliability([with_margin(-1.0)], "odds", bins=10)
+    table = reliability(pooled_view([with_margin(-1.0)], "odds"), bins=10)
     assert (table.loc[table["n"] == 0, ["cases", "cases_right"]] == 0).all(axis=None)
     assert table["cases"].sum() == 3
 
@@ -210,27 +215,27 @@ def test_empty_bins_count_no_cases_and_no_case_right():
 def test_estimates_above_one_are_counted_a_seed_and_are_all_in_the_last_bin_too():
     over = [softmax_odds(scores) > 1 for scores in SEEDS]
     right = [scores.answers[:, 0] == scores.labels for scores in SEEDS]
-    row = above_one(SEEDS, "odds").iloc[0]
+    row = above_one(pooled_view(SEEDS, "odds")).iloc[0]
     assert row["cases"] == pytest.approx(np.sum(over) / 3)
     assert row["cases_right"] == pytest.approx(np.sum(np.logical_and(over, right)) / 3)
     assert row["share_correct"] == pytest.approx(row["cases_right"] / row["cases"])
-    assert reliability(SEEDS, "odds", bins=10)["cases"].iloc[-1] >= row["cases"] > 0
+    assert reliability(pooled_view(SEEDS, "odds"), bins=10)["cases"].iloc[-1] >= row["cases"] > 0
 
 
 def test_an_estimate_of_exactly_one_is_not_above_it_and_no_estimate_above_one_gives_no_row():
     even = [scores_from_lists([[0.0, -1000.0, 0.0]], [0], [0])]
-    assert measures.pooled_pairs(even, "odds")[0].tolist() == [1]
+    assert pooled_view(even, "odds").probability.tolist() == [1]
     for seeds, estimator in ((even, "odds"), (SEEDS, "proxy")):
-        empty = above_one(seeds, estimator)
+        empty = above_one(pooled_view(seeds, estimator))
         assert len(empty) == 0
         assert empty.columns.tolist() == ["share_correct", "cases", "cases_right"]
 
 
-def test_pooled_pairs_hold_the_seeds_one_after_another():
-    raw, clipped, correct = measures.pooled_pairs(SEEDS, "odds")
-    np.testing.assert_allclose(raw, np.concatenate([softmax_odds(scores) for scores in SEEDS]), rtol=1e-12)
-    np.testing.assert_array_equal(clipped, np.minimum(raw, 1))
-    assert correct[60:120].tolist() == (SEEDS[1].answers[:, 0] == SEEDS[1].labels).tolist()
+def test_a_pooled_view_holds_the_seeds_one_after_another():
+    view = pooled_view(SEEDS, "odds")
+    odds = np.concatenate([softmax_odds(scores) for scores in SEEDS])
+    np.testing.assert_allclose(view.probability, odds, rtol=1e-12)
+    assert view.expert_correct[60:120].tolist() == (SEEDS[1].answers[:, 0] == SEEDS[1].labels).tolist()
 
 
 # Risk.

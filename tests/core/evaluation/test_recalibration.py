@@ -7,8 +7,8 @@ from scipy.special import expit, logit, logsumexp
 
 from l2d_core.calibration.binned import calibration_error
 from l2d_core.data import Scores
-from l2d_core.evaluation.accuracy import clip_probability
 from l2d_core.evaluation.deferral import defer_by_argmax
+from l2d_core.evaluation.probabilities import clip_probability
 from l2d_core.evaluation.recalibration import RECALIBRATIONS, fit_recalibration, raw
 from l2d_core.surrogates import SURROGATES
 

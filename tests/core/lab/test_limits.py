@@ -9,7 +9,7 @@ import torch
 from small_lab import ALL, CLASSES, EXPERT, LINEAR, MLP, TEST, TRAIN, clouds, fit, logits_of, slow_fit, workers
 
 from l2d_core.data import DeferralData
-from l2d_core.evaluation.accuracy import clip_probability, expert_probability
+from l2d_core.evaluation.probabilities import clip_probability, expert_probability
 from l2d_core.experts.simulated import per_class
 from l2d_core.lab import heads
 from l2d_core.lab.heads import FitDropped

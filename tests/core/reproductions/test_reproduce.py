@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from l2d_core.evaluation import accuracy
+from l2d_core.evaluation.accuracy import machine_is_right
 from l2d_core.reproductions import REPRODUCTIONS
 from l2d_core.reproductions.ham10000 import _finding
 from l2d_core.reproductions.reproduce import as_markdown, names_at, reproduce
@@ -113,6 +113,6 @@ def test_who_is_right_is_public_and_asks_every_expert():
     from small_scores import random_scores
 
     scores = random_scores(20)
-    assert accuracy.machine_is_right(scores).mean() == pytest.approx(
+    assert machine_is_right(scores).mean() == pytest.approx(
         np.mean(scores.logits[:, :3].argmax(axis=1) == scores.labels)
     )

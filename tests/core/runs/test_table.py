@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from made_runs import CONFIG, some_scores, write_run
 
-from l2d_core.evaluation import measures
+from l2d_core.evaluation.summary import measure
 from l2d_core.runs.folder import Run, open_run
 from l2d_core.runs.table import markdown_table
 
@@ -29,7 +29,7 @@ def test_a_table_has_a_column_for_each_estimator_of_each_run(tmp_path):
 def test_the_numbers_are_those_of_the_split_with_their_n(tmp_path):
     run = open_run(write_run(tmp_path / "run"))
     for split in ("test", "validation"):
-        measured = measures.measure(getattr(run, split), "sigmoid", bins=15, strategy="equal_width")
+        measured = measure(getattr(run, split), "sigmoid", bins=15, strategy="equal_width")
         rows = {row[0]: row[1] for row in cells(markdown_table([run], split))}
         system, kept, brier = measured["system"], measured["machine_on_kept"], measured["brier"]
         assert rows["System accuracy"] == f"{100 * system.value:.1f} % (n = 20)"

@@ -10,7 +10,7 @@ from made_runs import CONFIG, write_run
 
 from l2d_core.cli.commands import main
 from l2d_core.config import RunConfig
-from l2d_core.evaluation.measures import measure
+from l2d_core.evaluation.summary import measure
 from l2d_core.runs.folder import open_run
 from l2d_core.sweeps import cluster
 from l2d_core.sweeps.plan import MAX_NAME, plan_sweep, read_sweep, run_name, vary

@@ -12,8 +12,9 @@ from l2d_core.calibration.binned import calibration_error
 from l2d_core.common.seeds import torch_generator
 from l2d_core.config import ExpertConfig
 from l2d_core.data import Scores, Splits
-from l2d_core.evaluation.accuracy import accuracies, expert_pairs
+from l2d_core.evaluation.accuracy import accuracies
 from l2d_core.evaluation.deferral import defer_by_argmax
+from l2d_core.evaluation.probabilities import expert_pairs
 from l2d_core.models.head import Float32Linear
 from l2d_core.models.prediction import predict
 from l2d_core.surrogates import SURROGATES
