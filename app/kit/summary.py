@@ -7,7 +7,7 @@ import streamlit as st
 
 from app.kit import csv_files, numbers
 from app.kit.looks import ESTIMATORS, SYSTEMS
-from l2d_core.evaluation.measures import MEASURES
+from l2d_core.evaluation.measures import SUMMARY
 
 
 def draw_key_numbers(summary: pd.DataFrame, bins: str) -> None:
@@ -27,7 +27,7 @@ def draw_table(summary: pd.DataFrame, bins: str) -> None:
         f"where seeds differ. ECE: over {bins}. Softmax's two estimates share one system."
     )
     with st.expander("What the rows mean", icon=":material/help:"):
-        st.markdown("\n".join(f"- **{one.title}**: {one.help} (n: {one.cases})" for one in MEASURES.values()))
+        st.markdown("\n".join(f"- **{one.title}**: {one.help} (n: {one.cases})" for one in SUMMARY.values()))
     csv_files.download_button("All numbers (CSV)", lambda: summary.assign(bins=bins), "numbers.csv")
 
 
@@ -35,7 +35,7 @@ def table(summary: pd.DataFrame) -> pd.DataFrame:
     """Text cells: a row a measure, a column an estimator."""
     rows = numbers.rows_of(summary, "estimator")
     known = set(summary["measure"])
-    shown = {name: described.title for name, described in MEASURES.items() if name in known}
+    shown = {name: described.title for name, described in SUMMARY.items() if name in known}
     columns = {
         ESTIMATORS[name].title: [numbers.cell(rows[name, measure]) for measure in shown]
         for name in summary["estimator"].unique()

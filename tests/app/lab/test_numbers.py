@@ -10,6 +10,7 @@ from lab_page import assert_drawable, assert_sound, cards, open_lab
 
 from l2d_core.datasets import LAB_DATASETS
 from l2d_core.evaluation.estimator_view import risk_histogram
+from l2d_core.evaluation.measures import SUMMARY
 
 # Section -> how many charts or tables it has, and a column of its tables.
 SECTIONS = {
@@ -118,7 +119,7 @@ def test_the_file_of_single_estimates_and_of_the_plane_hold_probabilities(files)
 def test_the_file_of_all_numbers_holds_what_the_page_shows_in_full_precision(files):
     app, offered = files
     table = read(offered["numbers.csv"]).set_index(["estimator", "measure"])
-    assert len(table) == 3 * len(measures.MEASURES)
+    assert len(table) == 3 * len(SUMMARY)
     ece = table.loc[("sigmoid", "ece")]
     assert cards(app)["ECE, One-vs-all"] == f"{100 * ece['mean']:.1f} ± {100 * ece['half_width']:.1f} %"
     assert not np.isclose(100 * ece["mean"], round(100 * ece["mean"], 1), rtol=0, atol=1e-9)

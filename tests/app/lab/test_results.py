@@ -8,6 +8,7 @@ from lab_page import TITLES, assert_sound, cards, charts, open_lab, percents, sp
 
 from app.fits.experiment import in_fast_precision
 from l2d_core.datasets import LAB_DATASETS
+from l2d_core.evaluation.measures import SUMMARY
 from l2d_core.evaluation.summary import summarise
 from l2d_core.experts.simulated import expert_correct_probability, per_class
 from l2d_core.lab import heads
@@ -91,9 +92,9 @@ def test_the_table_holds_each_measure_of_each_estimate_with_its_n(opened):
     app, _, _, numbers = opened
     table = summary(app)
     assert list(table) == list(TITLES.values())
-    assert list(table.index) == [measure.title for measure in measures.MEASURES.values()]
+    assert list(table.index) == [measure.title for measure in SUMMARY.values()]
     for row in numbers.to_dict("records"):
-        measure = measures.MEASURES[row["measure"]]
+        measure = SUMMARY[row["measure"]]
         cell = table.loc[measure.title, TITLES[row["estimator"]]]
         n = f"{row['n']:,.0f}" if row["n"] == int(row["n"]) else f"{row['n']:,.1f}"
         assert cell.endswith(f"(n = {n})")

@@ -218,7 +218,7 @@ def test_logged_outputs_show_what_needs_no_labels():
     assert numbers["coverage"].value == pytest.approx(1 - outputs.deferred.mean())
     assert numbers["system"].value is None
     assert "without labels" in notes[0]
-    table = cases(one, view, decide(view), np.array([4]))
+    table = cases(aligned[0], view, decide(view), np.array([4]))
     assert (table["id"][0], table["label"][0]) == ("4", None)
     for curve in (coverage_curve, budget_curve):
         with pytest.raises(ValueError, match="a comes without labels"):

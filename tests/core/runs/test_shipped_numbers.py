@@ -11,7 +11,8 @@ from l2d_core import LAB_DATASETS, fit, per_class, summarise
 from l2d_core.common.paths import PRETRAINED
 from l2d_core.comparison import estimates
 from l2d_core.comparison.systems import System
-from l2d_core.evaluation import measures
+from l2d_core.evaluation import estimator_view
+from l2d_core.evaluation.summary import measure
 from l2d_core.runs.folder import open_run
 
 EXPECTED = json.loads(Path(__file__).with_name("shipped_numbers.json").read_text(encoding="utf-8"))
@@ -36,7 +37,7 @@ def system_of(name):
 
 @pytest.mark.parametrize(("run", "estimator"), ESTIMATORS)
 def test_the_measures_of_a_shipped_run_are_those_of_before(run, estimator):
-    found = measures.measure(system_of(run).test, estimator, bins=15, strategy="equal_width")
+    found = measure(system_of(run).test, estimator, bins=15, strategy="equal_width")
     expected = EXPECTED["runs"][run][estimator]["measures"]
     assert {name: share.n for name, share in found.items()} == {name: n for name, (_, n) in expected.items()}
     values = {name: value for name, (value, _) in expected.items()}
@@ -45,11 +46,11 @@ def test_the_measures_of_a_shipped_run_are_those_of_before(run, estimator):
 
 @pytest.mark.parametrize(("run", "estimator"), ESTIMATORS)
 def test_the_curves_of_a_shipped_run_are_those_of_before(run, estimator):
-    seen = estimates.look(system_of(run), estimator=estimator)
+    view = estimates.view_system(system_of(run), estimator=estimator)
     tables = {
-        "reliability": estimates.reliability(seen),
-        "risk": estimates.risk_histogram(seen),
-        "coverage": estimates.coverage_curve(seen),
+        "reliability": estimator_view.reliability(view),
+        "risk": estimator_view.risk_histogram(1 - view.probability),
+        "coverage": estimator_view.coverage_curve(view),
     }
     for name, expected in EXPECTED["runs"][run][estimator]["curves"].items():
         found = fingerprint(tables[name], expected)
@@ -60,14 +61,14 @@ def test_the_curves_of_a_shipped_run_are_those_of_before(run, estimator):
 @pytest.mark.parametrize("recalibration", ["none", "temperature", "platt", "isotonic"])
 @pytest.mark.parametrize(("run", "estimator"), ESTIMATORS)
 def test_decisions_at_a_cost_and_a_budget_are_those_of_before(run, estimator, recalibration):
-    seen = estimates.look(system_of(run), estimator=estimator, recalibration=recalibration)
-    deferred = estimates.decide(seen, cost=COST, budget=BUDGET)
+    view = estimates.view_system(system_of(run), estimator=estimator, recalibration=recalibration)
+    deferred = estimates.decide(view, cost=COST, budget=BUDGET)
     expected = dict(EXPECTED["runs"][run][estimator][recalibration])
     tolerance = FITTED if recalibration in ("temperature", "platt") else SUMS
     assert deferred.sum() == expected.pop("deferred")
-    curve = fingerprint(estimates.budget_curve(seen, cost=COST), ["system_accuracy"])["system_accuracy"]
+    curve = fingerprint(estimates.budget_curve(view, cost=COST), ["system_accuracy"])["system_accuracy"]
     assert curve == pytest.approx(expected.pop("budget curve"), rel=tolerance, abs=0)
-    found = estimates.key_numbers(seen, deferred, cost=COST)
+    found = estimates.key_numbers(view, deferred, cost=COST)
     assert {name: share.n for name, share in found.items()} == {name: n for name, (_, n) in expected.items()}
     values = {name: value for name, (value, _) in expected.items()}
     assert {name: share.value for name, share in found.items()} == pytest.approx(values, rel=tolerance, abs=0)
