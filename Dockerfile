@@ -5,9 +5,10 @@ ARG PIP_EXTRA_INDEX_URL=""
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /app
 COPY requirements.txt pyproject.toml README.md LICENSE ./
+# Both packages, which the installation looks for.
 COPY l2d_core l2d_core
-RUN PIP_EXTRA_INDEX_URL="$PIP_EXTRA_INDEX_URL" pip install -r requirements.txt
 COPY app app
+RUN PIP_EXTRA_INDEX_URL="$PIP_EXTRA_INDEX_URL" pip install -r requirements.txt
 COPY pretrained pretrained
 RUN python -m compileall -q app l2d_core && useradd --create-home --uid 1000 app && mkdir runs && chown app runs
 USER app
