@@ -11,7 +11,7 @@ pytest.register_assert_rewrite("lab_page")
 
 
 class OwnProcess:
-    """Runs experiments where the test can watch them; `test_lab_workers.py` has the processes."""
+    """Runs experiments where the test can watch them; fits/test_workers.py has the processes."""
 
     def start(self, count=None):
         pass
