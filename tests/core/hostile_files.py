@@ -165,7 +165,7 @@ def _trim() -> None:
 
 
 def try_all() -> dict:
-    """What came of each file, by its place in FILES, in the working folder of this program."""
+    """What was said of each file, by its place in FILES, in the working folder of this program."""
     write_run("run")
     good = {path.name: path.read_bytes() for path in Path("run").iterdir() if path.is_file()}
     Path("ham10000").mkdir()
@@ -178,10 +178,10 @@ def try_all() -> dict:
     for number, file in enumerate(FILES):
         path = _place(file, Path(f"made/{number}"))
         began = time.perf_counter()
-        told = _say(lambda file=file, path=path: try_library(file, path))
+        said = _say(lambda file=file, path=path: try_library(file, path))
         command = command_of(file, path)
         code, error = _run_command(command) if command else (None, "")
-        found[number] = {"told": told, "code": code, "error": error}
+        found[number] = {"said": said, "code": code, "error": error}
         path.unlink()
         if path.parent.name == "run":
             path.write_bytes(good[path.name])

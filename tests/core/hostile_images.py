@@ -6,8 +6,7 @@ import struct
 import zipfile
 import zlib
 
-import numpy as np
-from made_images import chunk, encode, grey_tiff, picture, png, tiff
+from made_images import chunk, encode, picture, png, tiff
 
 GOOD = picture(24, 40)
 PNG, JPEG = encode(GOOD), encode(GOOD, "JPEG")
@@ -67,37 +66,15 @@ def flipped(data, place=-30):
 
 
 HEIC = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(200)
-AVIF = b"\0\0\0\x1cftypavif\0\0\0\0avifmif1miaf" + bytes(200)
-GIF = encode(GOOD, "GIF")
 NPY = b"\x93NUMPY\x01\0v\0{'descr': '|O', 'fortran_order': False, 'shape': (1,)}" + bytes(60)
-NOISE = np.random.default_rng(0).integers(0, 256, 5000, dtype=np.uint8).tobytes()
-LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
 
 # Name, bytes or how they are made, and what has to be in the message.
 IMAGES = [
     ("empty.jpg", b"", "0 bytes"),
     ("page.jpg", b"<!DOCTYPE html><html><body>Not found</body></html>", "HTML"),
     ("phone.jpg", HEIC, "HEIC"),
-    ("renamed to png.png", AVIF, "AVIF"),
-    ("scan.dcm.jpg", bytes(128) + b"DICM" + bytes(400), "DICOM"),
-    ("drawing.svg", b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>', "SVG"),
-    ("entities.svg", b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>', "XML"),
-    ("paper.jpg", b"%PDF-1.7\n%...", "PDF"),
-    ("program.png", b"\x7fELF\x02\x01" + bytes(300), "a program"),
     ("array.png", NPY, "NumPy"),
-    ("zip.jpg", b"PK\x03\x04" + bytes(20), "zip"),
-    ("animated.gif", GIF, "GIF"),
-    ("zeros.jpg", bytes(4096), "all zero"),
-    ("noise.jpg", NOISE, "unknown kind"),
-    ("text.png", b"lorem ipsum " * 50, "text"),
-    ("pointer.jpg", LFS, "Git LFS"),
-    ("big.tif", b"II\x2b\0\x08\0\0\0" + bytes(100), "BigTIFF"),
     ("cut.jpg", JPEG[:-40], "cut short"),
-    ("cut.png", PNG[: len(PNG) // 2], "cut short"),
-    ("cut.webp", encode(GOOD, "WEBP")[:-20], "cut short"),
-    ("cut.bmp", encode(GOOD, "BMP")[:-20], "cut short"),
-    ("cut.tif", grey_tiff(GOOD[..., 0].copy(), bits=8)[:300], "cut short"),
-    ("header alone.jpg", b"\xff\xd8\xff", "cut short"),
     ("flipped.png", flipped(PNG), "damaged"),
     ("bomb.png", bomb_png, "50,000 x 50,000 pixels, allowed are"),
     ("text bomb.png", text_bomb_png, "damaged|not read here"),
@@ -107,7 +84,6 @@ IMAGES = [
     ("huge.webp", lying_webp, "pixels, allowed are"),
     ("huge.bmp", lying_bmp, "pixels, allowed are|cut short"),
     ("strips.tif", many_strips_tiff, "strips|damaged|cut short|pixels|parts"),
-    ("not a number.tif", lambda: grey_tiff(np.full((40, 40), np.nan, np.float32), bits=32, sample_format=3), "finite"),
     ("no pixels.png", png(0, 0, b""), "0 x 0"),
     ("heavy.png", lambda: PNG + bytes(21 * 2**20), "MB, allowed are 20 MB"),
     ("colours.png", png(2, 2, bytes(14), colour=5), "damaged"),
@@ -118,7 +94,6 @@ IMAGES = [
 NAMES = [
     "../../../etc/passwd.png",
     "C:\\windows\\system32\\a.png",
-    "/etc/shadow.png",
     "a\0.png",
     f"gpj.exe{RIGHT_TO_LEFT}gnp.png",
     f"a{HIDDEN}b.png",
@@ -127,8 +102,6 @@ NAMES = [
     "\x1b[2J\x1b[31mred.png",
     "\ud800.png",
     "..",
-    " . ",
-    "CON.png",
     "<img src=x onerror=alert(1)>.png",
     "=HYPERLINK(1).png",
 ]
@@ -157,13 +130,6 @@ def overlapping():
     return data[: second + 42] + struct.pack("<I", 0) + data[second + 46 :]
 
 
-def encrypted():
-    data = bytearray(zipped([("a.png", PNG)]))
-    for signature, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        data[data.index(signature) + place] |= 1
-    return bytes(data)
-
-
 def understated():
     """A member of 100 MB of which list and header say that it has 100 bytes."""
     data = bytearray(zipped([("a.png", bytes(100 * 2**20))]))
@@ -172,47 +138,20 @@ def understated():
     return bytes(data)
 
 
-def wrong_sum():
-    data = zipped([("a.png", PNG)], compression=zipfile.ZIP_STORED)
-    return flipped(data, data.index(PNG) + 200)
-
-
-def false_utf8():
-    data = zipped([("ü.png", PNG)])
-    return data.replace("ü".encode(), b"\xff\xfe")
-
-
 def thousands():
     """6,000 members that are but entries of the list."""
     return zipped((f"{number}.png", b"") for number in range(6000))
 
 
-def with_nul():
-    return zipped([("a_.png", PNG)]).replace(b"a_.png", b"a\0.png")
-
-
-LINK, DEVICE = entry("link.png", stat.S_IFLNK | 0o777), entry("device.png", stat.S_IFCHR | 0o666)
+LINK = entry("link.png", stat.S_IFLNK | 0o777)
 ZIPS = [
-    ("no zip.zip", b"hello", "not a zip"),
-    ("empty.zip", lambda: zipped([]), "holds no files"),
     ("cut.zip", lambda: zipped([("a.png", PNG)])[:-10], "damaged or cut short"),
-    ("extras.zip", lambda: zipped([("__MACOSX/._a.png", b"x"), (".DS_Store", b"x")]), "holds no files"),
     ("climbs.zip", lambda: zipped([("../../evil.png", PNG)]), "leads out of the zip"),
-    ("absolute.zip", lambda: zipped([("/evil.png", PNG)]), "leads out of the zip"),
-    ("drive.zip", lambda: zipped([("C:\\evil.png", PNG)]), "leads out of the zip"),
-    ("climbs in the middle.zip", lambda: zipped([("a/../../evil.png", PNG)]), "leads out of the zip"),
-    ("nul.zip", with_nul, "leads out of the zip"),
     ("link.zip", lambda: zipped([(LINK, b"/etc/passwd")]), "a link or a device"),
-    ("device.zip", lambda: zipped([(DEVICE, b"")]), "a link or a device"),
     ("nested.zip", lambda: zipped([("inner.zip", zipped([("a.png", PNG)]))]), "a zip inside the zip"),
-    ("locked.zip", encrypted, "encrypted"),
-    ("lzma.zip", lambda: zipped([("a.png", PNG)], compression=zipfile.ZIP_LZMA), "a compression that is not read"),
     ("bomb.zip", lambda: zipped([("a.png", bytes(200 * 2**20))]), "more than allowed|zip bomb"),
-    ("small bomb.zip", lambda: zipped([("a.png", bytes(10 * 2**20))]), "zip bomb"),
     ("understated.zip", understated, "damaged inside|zip bomb|more than allowed"),
     ("overlapping.zip", overlapping, "members overlap"),
     ("thousands.zip", thousands, "6,000 members, allowed are 5,000"),
-    ("wrong sum.zip", wrong_sum, "damaged inside the zip"),
-    ("false utf-8.zip", false_utf8, "not valid UTF-8"),
     ("page.zip", lambda: zipped([("a.jpg", b"<html></html>")]), "HTML"),
 ]

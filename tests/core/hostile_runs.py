@@ -29,34 +29,24 @@ def ends(**change):
 
 DIGITS = b'{"epochs": 1' + b"0" * 5000 + b"}"
 CONFIGS = [
-    ("empty", b"", "no JSON"),
     ("cut", config()[:-20], "no JSON"),
     ("pickle", PICKLE, "UTF-8|no JSON"),
     ("utf-16", config().decode().encode("utf-16"), "UTF-8"),
     ("deep", b"[" * 200_000, "no JSON"),
     ("deep value", config(epochs=json.loads("[" * 500 + "]" * 500)), "epochs must be a whole number"),
     ("a list", b"[1, 2]", "must be a JSON object"),
-    ("unknown field", config(learning_rat=1), "unknown fields 'learning_rat'; known are dataset"),
     ("many unknown fields", config(**{f"x{n}": 1 for n in range(50_000)}), "unknown fields"),
-    ("unknown field inside", config(expert={"kind": "human", "nam": "x"}), "unknown fields 'nam'"),
-    ("other version", config(version=99), "version 99"),
     ("not a number", config(learning_rate=float("nan")), "learning_rate must be above 0 and finite, got nan"),
-    ("infinite", config(weight_decay=float("inf")), "weight_decay must be at least 0 and finite"),
     ("too large", config(learning_rate=10**400), "learning_rate must be a number of at most"),
-    ("accuracy too large", config(expert={"accuracy": [10**400]}), "must be a number of at most"),
     ("many epochs", config(epochs=10**30), "epochs must be at most"),
     ("digits", DIGITS, "no JSON"),
-    ("true", config(epochs=True), "epochs must be a whole number, got True"),
-    ("unknown name", config(augment="rotate"), "augment must be one of"),
     ("long text", config(augment="x" * 10**6), "augment must be one of"),
     ("heavy", lambda: config(dataset="x" * 5 * 2**20), "at most 4,194,304 bytes"),
 ]
 ENVIRONMENTS = [
-    ("empty", b"", "no JSON"),
     ("deep", b'{"version":' * 100_000, "no JSON"),
     ("a list", b"[]", "version None"),
     ("not a number", ends(wall_seconds=float("nan")), "wall_seconds, a number"),
-    ("infinite", ends(wall_seconds=float("inf")), "wall_seconds, a number"),
     ("below zero", ends(wall_seconds=-1), "wall_seconds, a number"),
     ("state", ends(state=["done"]), "must say state, one of"),
 ]
@@ -64,9 +54,7 @@ EPOCHS = ",".join(field.name for field in fields(EpochReport)).encode() + b"\n"
 HISTORIES = [
     ("empty", b"", "no table of epochs"),
     ("nul", EPOCHS + b"1,\0,1,1,1,1,1,1,1,False\n", "no table of epochs"),
-    ("other", b"epoch,loss\n1,0.5\n", "no table of epochs: the columns must be epoch, train_loss"),
     ("digits", EPOCHS + b"9" * 5000 + b",1,1,1,1,1,1,1,1,False\n", "no table of epochs"),
-    ("short", EPOCHS + b"1,2\n", "no table of epochs"),
     ("binary", bytes(range(128, 256)), "no table of epochs"),
     ("order", EPOCHS + b"2,1,1,1,1,1,1,1,1,False\n", "a row for each epoch from 1"),
 ]
@@ -101,28 +89,17 @@ OBJECTS = (
     b"\x93NUMPY\x01\x00v\x00" + b"{'descr': '|O', 'fortran_order': False, 'shape': (1,), }".ljust(117) + b"\n" + PICKLE
 )
 SCORES = [
-    ("empty", b"", "not a readable .npz"),
     ("cut", scores()[:-200], "not a readable .npz"),
-    ("pickle", PICKLE, "not a readable .npz"),
-    ("one array", npy(np.zeros(3)), "not a readable .npz"),
     ("objects", scores(labels=OBJECTS), "not a readable .npz"),
     ("lying shape", scores(logits=claim((10**6, 1000))), "not a readable .npz"),
     ("overflowing shape", scores(logits=claim((2**62, 2**62))), "not a readable .npz"),
-    ("negative shape", scores(logits=claim((-1, 4))), "not a readable .npz|must"),
     ("huge texts", scores(ids=claim((20,), "<U2000000000")), "not a readable .npz"),
     ("no array", scores(logits=b"x"), "not a readable .npz|not an array"),
-    ("lacks", scores(answers=None), "lacks answers"),
-    ("version", scores(format_version=npy(7)), "format 7"),
     ("bomb", lambda: scores(more=npy(np.zeros(25 * 2**20))), "over 100 times its size"),
     ("claims 4 GB", lambda: overstated(), "more than the .* allowed"),
     ("many arrays", lambda: scores(**{f"x{n}": b"" for n in range(2000)}), "2,008 arrays, allowed are 1,000"),
     ("climbs", scores(labels=None, **{"../labels": npy(some_scores().labels)}), "lacks labels"),
     ("not a number", scores(logits=npy(np.full((20, 4), np.nan))), "logits must be finite, got nan at row 0"),
-    ("class", scores(labels=npy(np.full(20, 99))), "labels must lie in 0..2, got 99"),
-    ("answer", scores(answers=npy(np.full((20, 1), -5))), "answers must lie in -1..2, got -5"),
-    ("words", scores(labels=npy(np.array(["a"] * 20))), "labels must be whole numbers"),
-    ("shapes", scores(labels=npy(np.zeros(3, np.int64))), "labels must have shape"),
-    ("several surrogates", scores(surrogate=npy(["softmax", "softmax"])), "surrogate must have shape"),
     ("ids of nothing", scores(ids=npy(np.zeros(20, "V4"))), "ids must be text"),
     ("unknown surrogate", scores(surrogate=npy("x" * 1000)), "surrogate must be one of 'softmax'"),
     ("other surrogate", scores(surrogate=npy("asymmetric_softmax")), "is of another run"),
@@ -155,22 +132,16 @@ def tensor(shape, start, end):
 
 
 WEIGHTS = [
-    ("empty", b"", "cannot be read"),
     ("pickle", PICKLE, "cannot be read"),
     ("lying length", header({}, length=2**62), "cannot be read"),
-    ("length beyond the end", header({}, length=1000), "cannot be read"),
     ("lying shape", header({"x": tensor([2**40], 0, 2**42)}), "cannot be read"),
     ("overflowing shape", header({"x": tensor([2**33, 2**33], 0, 4)}, bytes(4)), "cannot be read"),
-    ("negative shape", header({"x": tensor([-1], 0, 4)}, bytes(4)), "cannot be read"),
     ("overlapping", header({"x": tensor([1], 0, 4), "y": tensor([1], 0, 4)}, bytes(4)), "cannot be read"),
-    ("backwards", header({"x": tensor([1], 4, 0)}, bytes(4)), "cannot be read"),
     ("no description", save({"x": torch.zeros(1)}), "version None"),
-    ("version", weights(network(), "2"), "version '2'"),
     ("deep", weights("[" * 200_000), "no JSON"),
     ("unknown network", weights(network(model="x" * 10**6)), "model must be one of"),
     ("unknown option", weights(network(options={"widht": 2})), "has no option 'widht'"),
     ("no sides", weights(network(image_shape=[])), "cannot be read"),
-    ("negative side", weights(network(image_shape=[-3, 8, 8])), "cannot be read"),
     ("many channels", weights(network(image_shape=[3 * 10**6, 8, 8])), "must have the shape"),
     ("gigabytes", weights(network(**WIDE)), "must have the shape"),
     ("endless layers", weights(network(**DEEP)), "option depth of its network must be at most 10,000"),
@@ -185,16 +156,13 @@ def expert(**change):
 
 
 EXPERTS = [
-    ("empty", b"", "cannot be read"),
     ("pickle", PICKLE, "cannot be read"),
     ("no description", save({"x": torch.zeros(1)}), "of no expert of version 1"),
     ("deep", save({"x": torch.zeros(1)}, {"expert": "[" * 200_000}), "no JSON"),
     ("gigabytes", expert(image_size=[64_000, 64_000]), "must have the shape"),
     ("odd size", expert(image_size=[17, 32]), "multiples of 16"),
     ("size of text", expert(image_size="16"), "cannot be read"),
-    ("three sizes", expert(image_size=[16, 16, 16]), "cannot be read"),
     ("ages", expert(ages=[1, 2]), "cannot be read|must have the shape"),
-    ("other weights", expert(), "must have the shape .*, got nothing"),
 ]
 
 
@@ -213,19 +181,15 @@ def stored(content):
 
 
 CHECKPOINTS = [
-    ("empty.pt", b"", "cannot be read"),
     ("pickle.pt", PICKLE, "cannot be read"),
     ("zip.pt", archive({"x": b"1"}), "cannot be read"),
     ("trap.pt", archive({"archive/data.pkl": PICKLE, "archive/version": b"3"}), "cannot be read"),
-    ("cut.pt", stored({"version": 1})[:-50], "cannot be read"),
     ("tensor.pt", stored(torch.zeros(3)), "cannot be read"),
-    ("version.pt", stored({"version": 9}), "version 9"),
     ("lacks.pt", stored({"version": 1, "settings": {}}), "lacks a part"),
 ]
 SWEEPS = [
     ("empty.json", b"", "no JSON"),
     ("deep.json", b'{"base":' * 100_000, "no JSON"),
-    ("list.json", b"[]", "a sweep must be"),
     ("grid.json", json.dumps({"grid": {"seed": [0] * 200, "split_seed": [0] * 200}}).encode(), "at most|1 to 10,000"),
     ("object.json", json.dumps({"grid": {"surrogate": [{}], "seed": [{"a": 1}]}}).encode(), "must be"),
     ("value.json", json.dumps({"grid": {"seed": "x" * 10**6}}).encode(), "a list of values"),

@@ -1,7 +1,6 @@
 """Hostile tables, made when asked for: metadata of lesions, predictions of other programs, and logged outputs."""
 
 import io
-import json
 import pickle
 
 import numpy as np
@@ -34,31 +33,17 @@ def many_rows():
 
 METADATA = [
     ("empty.csv", b"", "it is empty"),
-    ("header.csv", table(), "at least one row"),
-    ("blank.csv", b"\n\n \n", "it is empty"),
-    ("binary.csv", bytes(range(256)) * 4, "line 1|UTF-8"),
-    ("latin.csv", table("HAM_1,ISIC_1,nävus,histo,1,male,back").decode().encode("latin-1"), "UTF-8, line 2"),
     ("unmarked utf-16.csv", table(ROW).decode().encode("utf-16-le"), "NUL"),
-    ("nul.csv", table("HAM_1,ISIC_1\0,nv,histo,45,male,back"), "line 2 holds a NUL"),
     ("pickle.csv", PICKLE, "UTF-8|NUL"),
     ("page.csv", b"<!DOCTYPE html><html><body>404</body></html>", "lacks the column image_id"),
-    ("json.csv", json.dumps([{"image_id": "ISIC_1", "dx": "nv"}]).encode(), "lacks the column image_id"),
     ("columns.csv", lambda: ",".join(f"c{number}" for number in range(100_000)).encode(), "at most 500 columns"),
     ("one field.csv", lambda: b'image_id,"' + b"x" * 200_000 + b'"\n1,2\n', "at most|lacks the column|image_id"),
     ("rows.csv", many_rows, "at most 100,000 rows"),
     ("bytes.csv", lambda: table() + b"x" * 17 * 2**20, "at most 16,777,216 bytes"),
-    ("ragged.csv", table("HAM_1,ISIC_1,nv"), "7 fields in each row, got 3 at line 2"),
-    ("wide.csv", table(f"{ROW},more,more"), "7 fields in each row, got 9 at line 2"),
     ("quote.csv", table('HAM_1,"ISIC_1,nv,histo,45,male,back'), "cannot be read at line 2"),
     ("long id.csv", table(f"HAM_1,{'I' * 300},nv,histo,45,male,back"), "at most 200 characters in image_id, got 300"),
-    ("no id.csv", table("HAM_1,,nv,histo,45,male,back"), "an image_id in each row, got none at line 2"),
-    ("twice.csv", table(ROW, head=f"{HEAD},age"), "each column once, got age twice|7 fields|8 fields"),
     ("conflict.csv", table(ROW, ROW.replace("nv", "mel")), "got ISIC_1 twice"),
-    ("other sizes.csv", table(ROW, ROW.replace("45.0", "46.0")), "got ISIC_1 twice"),
     ("two ones.csv", one_hot("1,1,0,0,0,0,0"), "one 1 among zeros"),
-    ("nothing hot.csv", one_hot("0,0,0,0,0,0,0"), "one 1 among zeros"),
-    ("not a number.csv", one_hot("nan,1,0,0,0,0,0"), "one 1 among zeros"),
-    ("infinite.csv", one_hot("inf,0,0,0,0,0,0"), "one 1 among zeros"),
 ]
 
 # What is wrong with a diagnosis counts only where there must be one: from a folder, not on the page.
@@ -100,23 +85,13 @@ def long_id():
 
 PREDICTIONS = [
     ("empty.csv", b"", "no CSV|hold rows"),
-    ("header.csv", predictions(), "hold rows|no CSV"),
-    ("page.csv", b"<html><body>404</body></html>", "hold rows|no CSV|lacks the columns"),
     ("pickle.csv", PICKLE, "no CSV|lacks the columns|hold rows"),
-    ("sheet.csv", b"PK\x03\x04" + bytes(range(256)) * 4, "no CSV|lacks the columns|hold rows"),
     ("latin.csv", predictions("ä,0,0,1,0,0").decode().encode("latin-1"), "no CSV in UTF-8: its column 'id'"),
     ("columns.csv", lambda: ",".join(f"c{number}" for number in range(100_000)).encode() + b"\n1", "at most 2,000"),
     ("ragged.csv", predictions("x,0,0,1,0,0,7"), "no CSV"),
-    ("not a number.csv", predictions("x,0,0,nan,0,0"), "a must hold numbers, got None|a must be finite"),
     ("infinite.csv", predictions("x,0,0,inf,0,0"), "a must be finite"),
-    ("overflow.csv", predictions("x,0,0,1e999,0,0"), "a must be finite"),
-    ("words.csv", predictions("x,0,0,high,0,0"), "a must hold numbers, got 'high'"),
-    ("blank.csv", predictions("x,0,0,,0,0"), "a must"),
     ("class.csv", predictions("x,7,0,1,0,0"), "label, a class, must lie in 0..1, got 7"),
-    ("answer.csv", predictions("x,0,-2,1,0,0"), "said, a class, must lie in -1..1, got -2"),
     ("large answer.csv", predictions("x,0,1e300,1,0,0"), r"said, a class, must lie in -1..1, got 1e\+300"),
-    ("infinite answer.csv", predictions("x,0,inf,1,0,0"), "said, a class, must lie in -1..1, got inf"),
-    ("twice.csv", predictions("x,0,0,1,0,0,0", head="id,label,said,a,b,ask,a"), "a name of its own"),
     ("lacks.csv", predictions("x,0,0,1,0", head="id,label,said,a,b"), "lacks the columns 'ask'"),
     ("long id.csv", long_id, "an id, must have at most 200 characters, got 100,000"),
     ("cut.parquet", lambda: parquet()[:-20], "no readable Parquet"),
@@ -127,12 +102,8 @@ PREDICTIONS = [
 LOGGED = [
     ("deep.json", b"[" * 200_000, "no JSON"),
     ("cut.json", b"[[0.2, 0.3", "no JSON"),
-    ("binary.json", bytes(range(256)), "no JSON"),
-    ("ragged.json", b"[[0.2, 0.3, 0.5], [1.0]]", "must be a list of numbers"),
-    ("words.json", b'[["a", "b", "c"]]', "must be a list of numbers"),
     ("object.json", b'{"a": 1}', "must be a list of"),
     ("not a number.json", b"[[NaN, 0.5, 0.5]]", "must lie in 0..1"),
-    ("infinite.json", b"[[1e999, 0.5, 0.5]]", "must lie in 0..1"),
     ("digits.json", b"[[1" + b"0" * 5000 + b", 0.5, 0.5]]", "no JSON"),
     ("large.json", b"[[1" + b"0" * 400 + b", 0.5, 0.5]]", "must be a list of numbers|must lie in"),
 ]
