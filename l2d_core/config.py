@@ -66,7 +66,9 @@ _CHOICES = {
 }
 # A batch of one case has no variance, and batch norm divides by it.
 _LEAST = {"split_seed": 0, "epochs": 1, "batch_size": 2, "warmup_epochs": 0, "seed": 0}
-MOST = 10**9  # epochs, and cases in a batch; more is a slip, and no number of the arithmetic of tensors
+# More is a slip; and torch cannot calculate with arbitrarily large numbers.
+_MOST = {"epochs": 100_000, "batch_size": 10**9}
+MAX_EPOCHS = _MOST["epochs"]
 # The settings of each kind of expert; those of other kinds have to be left as they are.
 EXPERT_KINDS = {
     "per_class": ("accuracy", "wrong"),
@@ -213,9 +215,9 @@ class RunConfig:
         for name, least in _LEAST.items():
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
-        for name in ("epochs", "batch_size"):
-            if getattr(self, name) > MOST:
-                raise ValueError(f"{name} must be at most {MOST:,}, got {brief(getattr(self, name))}")
+        for name, most in _MOST.items():
+            if getattr(self, name) > most:
+                raise ValueError(f"{name} must be at most {most:,}, got {brief(getattr(self, name))}")
         if self.patience is not None and self.patience < 1:
             raise ValueError(f"patience must be at least 1, or None to never stop early, got {self.patience}")
         if not 0 < self.learning_rate < math.inf:

@@ -1,8 +1,11 @@
 """The command line: each command is one function, and imports what it needs only when it runs."""
 
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,7 +18,8 @@ from l2d_core.common.paths import DATA_ROOT
 
 NOT_ALL_DONE = 1  # the exit code of a sweep with a run that failed or was stopped
 WRONG_INPUT = 2  # the exit code, also that of an unknown command or option
-BROKEN_PIPE = 141  # as shells have it of programs that a closed pipe ends
+# The exit codes that shells report for a program that a signal ends: Ctrl-C, a closed pipe, SIGTERM.
+INTERRUPTED, BROKEN_PIPE, TERMINATED = 130, 141, 143
 
 app = SubcommandApp()
 app.command(pretrain, name="pretrain", help="Make what is shipped in the folder pretrained/.")
@@ -254,17 +258,43 @@ def data_ham10000(root: Annotated[Path, tyro.conf.Positional] = DATA_ROOT, /) ->
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; gives the exit code. Wrong input is told in one line on standard error, without a traceback."""
     try:
-        app.cli(prog="python -m l2d_core", description="Learning to defer.", args=arguments)
+        with _sigterm_as_interrupt():
+            app.cli(prog="python -m l2d_core", description="Learning to defer.", args=arguments)
     except BrokenPipeError:  # whoever read what is printed has enough of it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except (ValueError, OSError, ImportError) as problem:
         print(f"error: {' '.join(str(problem).split())}", file=sys.stderr)
         return WRONG_INPUT
+    except _Terminated:
+        print("terminated", file=sys.stderr)
+        return TERMINATED
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     except MemoryError:
         print("error: this takes more memory than there is", file=sys.stderr)
         return WRONG_INPUT
     return 0
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM, as sent by SLURM, containers and systemd: ends a command as Ctrl-C does, with what it has kept."""
+
+
+@contextmanager
+def _sigterm_as_interrupt() -> Iterator[None]:
+    """Raise _Terminated on the first SIGTERM; later ones are ignored, so that the best model so far is still scored."""
+
+    def terminate(_number: int, _frame: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise _Terminated
+
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,10 +1,15 @@
 """An experiment from settings to a run: complete, seeded, and gone on with wherever it was stopped."""
 
+import signal
+import subprocess
+import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from dask_processes import DIGITS, process, wait_until
+from killed_runs import epochs_done
 from made_cifar10 import shrink, write_folder, write_people
 from made_runs import CONFIG, add_made, load_made
 
@@ -131,6 +136,23 @@ def test_an_interrupt_or_a_divergence_keeps_the_best_so_far_and_is_passed_on(tmp
     assert not kept.is_done
     assert len(kept.history) == 2
     assert same_scores(run(tmp_path / "run"), run(tmp_path / "whole"))
+
+
+def test_sigterm_ends_a_training_from_the_command_line_with_its_best_weights_and_scores(tmp_path):
+    folder, settings = tmp_path / "run", tmp_path / "settings.json"
+    settings.write_text(replace(DIGITS, epochs=1000).to_json())
+    command = ["-m", "l2d_core", "train", "--config", settings, "--device", "cpu", "--out", folder]
+    with process(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as training:
+        wait_until(lambda: folder.exists() and epochs_done(folder), "an epoch", seconds=200)
+        training.send_signal(signal.SIGTERM)
+        time.sleep(0.05)
+        training.send_signal(signal.SIGTERM)  # schedulers may send it again while the scores are made
+        output, errors = training.communicate(timeout=60)
+    assert (training.returncode, errors) == (143, "terminated\n")
+    assert "has the best model so far, and its scores; the same command goes on from there" in output
+    kept = verify_run(folder)
+    assert kept.environment["state"] == "stopped"
+    assert 1 <= len(kept.history) < 1000
 
 
 def test_training_stopped_in_its_first_epoch_has_nothing_to_keep_and_can_begin_again(tmp_path):

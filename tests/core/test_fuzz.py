@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from l2d_core.calibration.binned import calibration_error, debiased_calibration_error, reliability_table
 from l2d_core.comparison.author_logs import read_logged
 from l2d_core.comparison.mapped_tables import Columns, guess_columns, read_predictions, to_scores
-from l2d_core.config import AUGMENTATIONS, OPTIMIZERS, SCHEDULES, ExpertConfig, RunConfig
+from l2d_core.config import AUGMENTATIONS, MAX_EPOCHS, OPTIMIZERS, SCHEDULES, ExpertConfig, RunConfig
 from l2d_core.data import Scores
 from l2d_core.datasets import ham10000
 from l2d_core.datasets.ham10000.features import fit_age_scale, metadata_features
@@ -161,7 +161,7 @@ def any_json_is_a_sweep_or_a_value_error(content):
 
 
 @law(
-    epochs=st.integers(1, 10**6),
+    epochs=st.integers(1, MAX_EPOCHS),
     rate=st.floats(1e-300, 1e300),
     momentum=st.floats(0, 0.999),
     seed=st.integers(0, 2**64),

@@ -68,6 +68,7 @@ def test_the_default_expert_is_the_paper_s():
     ("field", "value", "message"),
     [
         ("epochs", 0, "epochs must be at least 1, got 0"),
+        ("epochs", 10**9, "epochs must be at most 100,000, got 1000000000"),
         ("epochs", 2.5, "config.epochs must be a whole number, got 2.5"),
         ("epochs", True, "epochs must be a whole number"),
         ("batch_size", 1, "batch_size must be at least 2, got 1"),
