@@ -13,8 +13,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from l2d_core.config import RunConfig
 from l2d_core.data import DeferralData, Splits
-from l2d_core.experts.settings import expert_confusion
-from l2d_core.experts.simulated import sample_answers
+from l2d_core.experts.simulated import expert_confusion, sample_answers
 from l2d_core.models import make_model
 from l2d_core.surrogates import SURROGATES
 from l2d_core.training.loop import train

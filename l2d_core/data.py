@@ -248,10 +248,6 @@ def _is_finite(values: Tensor) -> bool:
     return values.numel() == 0 or all(torch.isfinite(edge).item() for edge in torch.aminmax(values))
 
 
-def _number_classes(num_classes: int) -> tuple[str, ...]:
-    return tuple(f"class {k}" for k in range(num_classes))
-
-
 def _number_experts(num_experts: int) -> tuple[str, ...]:
     return ("expert",) if num_experts == 1 else tuple(f"expert {j + 1}" for j in range(num_experts))
 

@@ -9,9 +9,8 @@ import torch
 from l2d_core.baselines import METHODS
 from l2d_core.baselines.asked_cases import AskedCases, extra_points
 from l2d_core.baselines.classifier import class_loss, fit_temperature
-from l2d_core.baselines.compare_confidence import compare_loss, compare_margin
 from l2d_core.baselines.confidence import confidence_loss, confidence_margin
-from l2d_core.baselines.score import score_loss, score_margin, selective_margin
+from l2d_core.baselines.score import compare_loss, compare_margin, score_loss, score_margin, selective_margin
 from l2d_core.baselines.triage import best_triage, expert_loss, triage_loss, triage_margin, triage_network_loss
 from l2d_core.config import HeadConfig
 from l2d_core.data import Scores

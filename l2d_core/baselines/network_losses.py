@@ -10,9 +10,8 @@ import torch
 from torch import Tensor
 
 from l2d_core.baselines import METHODS
-from l2d_core.baselines.compare_confidence import compare_case_loss, compare_loss
 from l2d_core.baselines.confidence import confidence_case_loss, confidence_loss, confidence_validation_loss
-from l2d_core.baselines.score import score_case_loss, score_loss
+from l2d_core.baselines.score import compare_case_loss, compare_loss, score_case_loss, score_loss
 from l2d_core.baselines.triage import (
     triage_case_loss,
     triage_loss,

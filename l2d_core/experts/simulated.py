@@ -15,9 +15,9 @@ from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from l2d_core.common.checks import require_known, require_range, require_shape
+from l2d_core.config import WRONG_RULES, ExpertConfig
 
 ROW_SUM_TOLERANCE = 1e-5  # float32 rows of a softmax pass
-WRONG_RULES = ("others", "all")
 
 
 def per_class(accuracy: Tensor | np.ndarray | Sequence, *, wrong: str = "others") -> Float64[Tensor, "K K"]:
@@ -55,9 +55,23 @@ def right_on(classes: Collection[int], num_classes: int, accuracy: float = 1.0) 
     return per_class(diagonal)
 
 
-def random_expert(num_classes: int) -> Float64[Tensor, "K K"]:
-    """An expert who guesses uniformly over all K classes whatever the true one; (K, K) float64."""
-    return right_on((), num_classes)
+def expert_confusion(expert: ExpertConfig, num_classes: int) -> Tensor:
+    """The matrix P(answer | true class), (K, K) float64, of a simulated expert.
+
+    ValueError where the settings do not fit num_classes, or the expert is human.
+    """
+    if not expert.is_simulated:
+        raise ValueError(f"expert must be simulated to have a confusion matrix, got one of kind {expert.kind!r}")
+    if expert.kind == "right_on":
+        return right_on(expert.classes, num_classes, *expert.accuracy)
+    if expert.kind == "confusion":
+        return _given(expert, num_classes)
+    accuracy = expert.accuracy * num_classes if len(expert.accuracy) == 1 else expert.accuracy
+    if len(accuracy) != num_classes:
+        raise ValueError(
+            f"expert.accuracy must give {num_classes} numbers, one a class, or one for all, got {len(accuracy)}"
+        )
+    return per_class(accuracy, wrong=expert.wrong)
 
 
 def sample_answers(confusion: Tensor, labels: Tensor, *, generator: torch.Generator) -> Int64[Tensor, " N"]:
@@ -76,18 +90,6 @@ def sample_answers(confusion: Tensor, labels: Tensor, *, generator: torch.Genera
     upper = upper / upper[:, -1:]  # the last is exactly 1, so that no class of probability 0 is ever drawn
     uniform = torch.rand(len(labels), 1, generator=generator, dtype=torch.float64)
     return (labels + (uniform >= upper[labels]).sum(dim=1)) % num_classes
-
-
-def accuracy_of(confusion: Tensor, class_shares: Tensor | np.ndarray | Sequence) -> float:
-    """How often the expert is right where class y has the share class_shares[y]: sum_y share_y C[y, y].
-
-    confusion (K, K); class_shares (K,) in 0..1, summing to 1. ValueError names what is wrong.
-    """
-    confusion = check_confusion(confusion)
-    shares = torch.as_tensor(class_shares, dtype=torch.float64)
-    require_shape("class_shares", shares.numpy(), (len(confusion),))
-    _check_distributions("class_shares", shares[None])
-    return float(shares @ confusion.diagonal())
 
 
 def expert_correct_probability(confusion: Tensor, class_probability: Tensor) -> Float64[Tensor, " N"]:
@@ -236,6 +238,16 @@ PRESETS: dict[str, ExpertPreset] = {
         look_at="Nothing is left to the machine. Look at the softmax odds: how far above 1 can an estimate of 1 be?",
     ),
 }
+
+
+def _given(expert: ExpertConfig, num_classes: int) -> Tensor:
+    widths = {len(row) for row in expert.confusion}
+    if len(expert.confusion) != num_classes or widths != {num_classes}:
+        raise ValueError(
+            f"expert.confusion must be {num_classes} rows of {num_classes}, got {len(expert.confusion)} rows"
+            f" of {' or '.join(map(str, sorted(widths)))}"
+        )
+    return check_confusion(torch.tensor(expert.confusion, dtype=torch.float64))
 
 
 def _check_labels(labels: Tensor, num_classes: int) -> Tensor:

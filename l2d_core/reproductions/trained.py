@@ -14,8 +14,7 @@ from l2d_core.config import RunConfig
 from l2d_core.data import DeferralData, Scores
 from l2d_core.datasets import LAB_DATASETS
 from l2d_core.datasets.cifar10 import CLASS_NAMES
-from l2d_core.experts.settings import expert_confusion
-from l2d_core.experts.simulated import sample_answers
+from l2d_core.experts.simulated import expert_confusion, sample_answers
 from l2d_core.lab import heads
 from l2d_core.reproductions.experiment import Experiment
 from l2d_core.reproductions.request import Request

@@ -17,8 +17,7 @@ from l2d_core.datasets import cifar10, digits, galaxy_zoo, ham10000, hate_speech
 from l2d_core.datasets.ham10000 import images, split
 from l2d_core.datasets.voters import Voters
 from l2d_core.experts import stored_answers
-from l2d_core.experts.settings import expert_confusion
-from l2d_core.experts.simulated import sample_answers
+from l2d_core.experts.simulated import expert_confusion, sample_answers
 from l2d_core.experts.stored_answers import open_answers
 
 

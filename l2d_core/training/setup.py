@@ -7,17 +7,19 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
+from jaxtyping import Float32, Int
 from torch import Tensor, nn
 
-from l2d_core.config import RunConfig
+from l2d_core.common.checks import require_known
+from l2d_core.config import CLASS_WEIGHTS, RunConfig
 from l2d_core.data import DeferralData, Splits
-from l2d_core.experts.settings import expert_confusion
+from l2d_core.experts.simulated import expert_confusion
 from l2d_core.models.prediction import autocast, batch_sizes, predict, to_device
 from l2d_core.models.weights import copy_weights
 from l2d_core.surrogates import Surrogate, check_option_values
-from l2d_core.training.case_weights import case_weights
 from l2d_core.training.optimizers import make_optimizer
 
+_POWERS = {"none": 0.0, "sqrt": -0.5, "balanced": -1.0}  # of a class's number of cases
 OnStep = Callable[[int, int], bool | None]
 
 
@@ -99,6 +101,17 @@ def prepare(
         settings=_run_settings(config, splits, numbers),
         on_step=on_step,
     )
+
+
+def case_weights(rule: str, labels: Int[Tensor, " N"]) -> Float32[Tensor, " N"]:
+    """A weight a case, n^p with the n cases of its class, and p of 0 ("none"), -1/2 ("sqrt") or -1 ("balanced").
+
+    Scaled to a mean of 1 over the cases, so that the size of the gradient, and the learning rate, stay as they are.
+    labels (N,) integer, at least 0. ValueError on another rule.
+    """
+    require_known("class_weights", rule, CLASS_WEIGHTS)
+    weights = torch.bincount(labels)[labels].double() ** _POWERS[rule]
+    return (weights / weights.mean()).float()
 
 
 def _run_settings(config: RunConfig, splits: Splits, numbers: CaseNumbers | None) -> dict[str, Any]:

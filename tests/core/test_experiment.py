@@ -17,8 +17,7 @@ from l2d_core import experiment
 from l2d_core.common.seeds import torch_generator
 from l2d_core.config import ExpertConfig
 from l2d_core.experiment import NothingTrained, copy_in_eight_bits, run_experiment
-from l2d_core.experts.settings import expert_confusion
-from l2d_core.experts.simulated import sample_answers
+from l2d_core.experts.simulated import expert_confusion, sample_answers
 from l2d_core.models import weights
 from l2d_core.models.prediction import predict
 from l2d_core.runs.cases import load_splits

@@ -12,13 +12,10 @@ from l2d_core.config import (
     OPTIMIZERS,
     PAPER_EXPERT,
     SCHEDULES,
-    WRONG_RULES,
     ExpertConfig,
     RunConfig,
 )
-from l2d_core.experts.settings import expert_confusion
-from l2d_core.experts.simulated import WRONG_RULES as RULES_OF_EXPERTS
-from l2d_core.experts.simulated import per_class, right_on
+from l2d_core.experts.simulated import expert_confusion, per_class, right_on
 from l2d_core.training import augment, optimizers
 
 HALF = ((0.5, 0.5), (0.25, 0.75))
@@ -193,6 +190,5 @@ def test_each_name_that_a_config_allows_is_known_where_it_is_used():
         optimizers.learning_rate_at(RunConfig(schedule=name), 0, 5)
     for name in OPTIMIZERS:
         optimizers.make_optimizer(RunConfig(optimizer=name), [torch.nn.Parameter(torch.zeros(1))])
-    assert WRONG_RULES == RULES_OF_EXPERTS
     assert PAPER_EXPERT.is_simulated
     assert set(EXPERT_KINDS) == {config.expert.kind for config in CONFIGS.values()}

@@ -17,9 +17,8 @@ from l2d_core.baselines.classifier import (
     fit_temperature,
     sent_away,
 )
-from l2d_core.baselines.compare_confidence import compare_loss, compare_margin
 from l2d_core.baselines.confidence import confidence_loss, confidence_margin
-from l2d_core.baselines.score import score_loss, score_margin, selective_margin
+from l2d_core.baselines.score import compare_loss, compare_margin, score_loss, score_margin, selective_margin
 from l2d_core.baselines.triage import best_triage, expert_loss, triage_loss, triage_margin, triage_network_loss
 from l2d_core.common.seeds import torch_generator
 from l2d_core.data import Splits

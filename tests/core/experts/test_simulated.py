@@ -7,11 +7,9 @@ import pytest
 import torch
 
 from l2d_core.experts.simulated import (
-    accuracy_of,
     check_confusion,
     expert_correct_probability,
     per_class,
-    random_expert,
     right_on,
     sample_answers,
 )
@@ -61,9 +59,8 @@ def test_right_on_knows_its_classes_and_guesses_over_all_on_the_rest():
     assert_equal(right_on([1], 4, 0.7)[1], [0.1, 0.7, 0.1, 0.1])
 
 
-def test_right_on_no_class_is_the_random_expert():
-    assert torch.equal(right_on([], 5), random_expert(5))
-    assert_equal(random_expert(2), [[0.5, 0.5], [0.5, 0.5]])
+def test_an_expert_right_on_no_class_guesses_all_of_them():
+    assert_equal(right_on((), 2), [[0.5, 0.5], [0.5, 0.5]])
 
 
 @pytest.mark.parametrize("wrong", ["others", "all"])
@@ -108,9 +105,9 @@ def test_what_rounding_leaves_of_a_row_goes_to_no_answer_of_probability_0():
 def test_the_same_seed_gives_the_same_answers_and_leaves_the_global_state_alone():
     labels = torch.arange(7).repeat(30)
     state = torch.get_rng_state()
-    first = sample_answers(random_expert(7), labels, generator=seeded(3))
-    assert torch.equal(first, sample_answers(random_expert(7), labels, generator=seeded(3)))
-    assert not torch.equal(first, sample_answers(random_expert(7), labels, generator=seeded(4)))
+    first = sample_answers(right_on((), 7), labels, generator=seeded(3))
+    assert torch.equal(first, sample_answers(right_on((), 7), labels, generator=seeded(3)))
+    assert not torch.equal(first, sample_answers(right_on((), 7), labels, generator=seeded(4)))
     assert torch.equal(state, torch.get_rng_state())
 
 
@@ -128,16 +125,11 @@ def test_raising_one_accuracy_only_turns_wrong_answers_on_that_class_into_right_
 @pytest.mark.parametrize("num_cases", [0, 1])
 def test_no_case_and_one_case_are_answered_too(num_cases):
     labels = torch.zeros(num_cases, dtype=torch.int32)
-    answers = sample_answers(random_expert(3), labels, generator=seeded())
+    answers = sample_answers(right_on((), 3), labels, generator=seeded())
     assert (answers.shape, answers.dtype) == ((num_cases,), torch.int64)
 
 
 # What is known of an expert.
-
-
-def test_accuracy_weighs_each_class_by_its_share():
-    assert accuracy_of(per_class([0.9, 0.5, 0.1]), [0.2, 0.3, 0.5]) == pytest.approx(0.18 + 0.15 + 0.05)
-    assert accuracy_of(right_on(range(7), 10), [0.1] * 10) == pytest.approx(0.7 + 0.3 * 0.1)
 
 
 def test_the_chance_of_a_right_answer_sums_over_the_classes():
@@ -157,7 +149,7 @@ def test_the_chance_of_a_right_answer_is_the_share_of_right_answers():
 
 def test_float32_class_probabilities_pass_as_distributions():
     truth = torch.softmax(5 * torch.randn(10_000, 7, generator=seeded()), dim=1)
-    value = expert_correct_probability(random_expert(7), truth)
+    value = expert_correct_probability(right_on((), 7), truth)
     torch.testing.assert_close(value, torch.full((10_000,), 1 / 7, dtype=torch.float64), rtol=0, atol=1e-6)
 
 
@@ -190,7 +182,7 @@ def test_right_on_refuses_classes_that_do_not_exist():
     with pytest.raises(ValueError, match=r"accuracy must lie in 0\.\.1, got 70\.0"):
         right_on([1], 3, 70.0)
     with pytest.raises(ValueError, match="an expert needs at least 2 classes, got 0"):
-        random_expert(0)
+        right_on((), 0)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +200,6 @@ def test_a_matrix_that_is_no_expert_is_refused_with_its_row(confusion, message):
     for use in (
         check_confusion,
         lambda c: sample_answers(c, labels, generator=seeded()),
-        lambda c: accuracy_of(c, [0.5, 0.5]),
         lambda c: expert_correct_probability(c, matrix([[0.5, 0.5]])),
     ):
         with pytest.raises(ValueError, match=message):
@@ -226,15 +217,11 @@ def test_a_matrix_that_is_no_expert_is_refused_with_its_row(confusion, message):
 )
 def test_labels_that_fit_no_class_are_refused(labels, message):
     with pytest.raises(ValueError, match=message):
-        sample_answers(random_expert(3), labels, generator=seeded())
+        sample_answers(right_on((), 3), labels, generator=seeded())
 
 
-def test_shares_and_class_probabilities_must_be_distributions():
-    expert = random_expert(3)
-    with pytest.raises(ValueError, match=r"class_shares must sum to 1 in each row, got 0\.6 in row 0"):
-        accuracy_of(expert, [0.2, 0.2, 0.2])
-    with pytest.raises(ValueError, match=r"class_shares must have shape .*3.*, got \(2,\)"):
-        accuracy_of(expert, [0.5, 0.5])
+def test_class_probabilities_must_be_distributions():
+    expert = right_on((), 3)
     with pytest.raises(ValueError, match=r"class_probability must sum to 1 in each row, got 1\.5 in row 1"):
         expert_correct_probability(expert, matrix([[1, 0, 0], [0.5, 0.5, 0.5]]))
     with pytest.raises(ValueError, match=r"class_probability must have shape \(any, 3\), got \(1, 2\)"):

@@ -9,8 +9,8 @@ from tiny_training import CONFIG, run, same_bits, stop_after, tiny_model, tiny_s
 from l2d_core.config import CLASS_WEIGHTS
 from l2d_core.models.prediction import predict
 from l2d_core.surrogates import SURROGATES
-from l2d_core.training.case_weights import case_weights
 from l2d_core.training.checkpoints import load_checkpoint
+from l2d_core.training.setup import case_weights
 
 LABELS = torch.tensor([0, 0, 0, 0, 2, 2, 2, 2, 2, 5])
 
