@@ -154,6 +154,21 @@ class Scores:
             surrogate=surrogate,
         )
 
+    @classmethod
+    def from_data(
+        cls, data: DeferralData, logits: np.ndarray, *, surrogate: str, answers: np.ndarray | None = None
+    ) -> "Scores":
+        """The scores of a system on these cases, logits (N, K+J); answers (N, J) in place of those of the data."""
+        return cls(
+            logits=logits,
+            labels=data.labels.numpy(),
+            answers=data.answers.numpy() if answers is None else answers,
+            ids=np.asarray(data.ids, dtype=str),
+            class_names=data.class_names,
+            expert_names=data.expert_names,
+            surrogate=surrogate,
+        )
+
     @property
     def num_classes(self) -> int:
         return len(self.class_names)

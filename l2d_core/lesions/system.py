@@ -200,14 +200,6 @@ def refit(system: LesionSystem, confusion: Tensor | None = None, *, people: lab.
     heads would be too sure. One seed, well under a second.
     """
     train, test = system.bank.part("validation"), system.bank.part("test")
-    width = train.inputs.shape[1]
-    # Of a linear layer, the value at 0 is the bias, and the values at the unit vectors are the weights beside it.
-    probes = torch.cat([torch.zeros(1, width), torch.eye(width)])
-    fit = lab.fit(
-        train, test, confusion, people=people, surrogates=tuple(RUNS), seeds=(0,), config=HEAD, extra_inputs=probes
-    )
-    heads = {}
-    for name, values in fit.extra_logits.items():
-        bias = values[0, 0]
-        heads[name] = Head((values[0, 1:] - bias).T, bias)
+    fit = lab.fit(train, test, confusion, people=people, surrogates=tuple(RUNS), seeds=(0,), config=HEAD)
+    heads = {name: Head(layer.weight[0], layer.bias[0]) for name, (layer,) in fit.layers.items()}
     return Judge(make_reference({name: scores[0] for name, scores in fit.scores.items()}), heads)

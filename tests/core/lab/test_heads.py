@@ -135,6 +135,17 @@ def test_extra_points_get_the_logits_that_they_would_get_as_test_cases(config):
         np.testing.assert_allclose(result.extra_logits[name], logits_of(result, name), rtol=0, atol=ROUNDING)
 
 
+@pytest.mark.parametrize("config", [LINEAR, MLP], ids=lambda config: config.kind)
+def test_the_returned_layers_give_the_logits_of_the_scores(config):
+    result = fit(surrogates=ALL, seeds=range(3), config=config)
+    for name in ALL:
+        first, *last = result.layers[name]
+        values = TEST.inputs.numpy() @ first.weight.transpose(0, 2, 1) + first.bias[:, None]
+        for layer in last:
+            values = np.maximum(values, 0) @ layer.weight.transpose(0, 2, 1) + layer.bias[:, None]
+        np.testing.assert_allclose(values, logits_of(result, name), rtol=0, atol=ROUNDING)
+
+
 def test_a_fit_leaves_its_data_and_the_global_generators_alone():
     before, state, numpy_state = TRAIN.inputs.clone(), torch.get_rng_state(), np.random.get_state()  # noqa: NPY002
     fit(surrogates=ALL, config=MLP, random_labels=True)

@@ -116,10 +116,10 @@ def test_a_rate_that_diverges_says_what_to_lower():
 
 
 def test_the_error_of_one_thread_is_what_the_caller_gets_though_the_others_were_stopped(monkeypatch):
-    def part(job, seeds, _report):
-        if seeds == [1]:
+    def part(setup, seeds, _report):
+        if seeds == (1,):
             raise ValueError("seed 1 went wrong")
-        job.stop.wait(5)
+        setup.stop.wait(5)
         raise FitDropped
 
     monkeypatch.setattr(heads, "_fit_seeds", part)

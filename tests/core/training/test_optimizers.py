@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from l2d_core.config import RunConfig
-from l2d_core.lab.heads import PlainAdamW
+from l2d_core.lab.descent import PlainAdamW
 from l2d_core.training.optimizers import learning_rate_at, make_optimizer
 
 COSINE = RunConfig(schedule="cosine_warmup", warmup_epochs=1, epochs=3, learning_rate=0.4)
@@ -98,7 +98,7 @@ def test_the_plain_adamw_wants_every_gradient():
 def test_a_fit_does_not_import_torchs_compiler():
     code = (
         "import sys, torch\n"
-        "from l2d_core.lab.heads import PlainAdamW\n"
+        "from l2d_core.lab.descent import PlainAdamW\n"
         "weight = torch.zeros(2)\n"
         "weight.grad = torch.ones(2)\n"
         "PlainAdamW([weight], weight_decay=0.0).step(0.1)\n"
