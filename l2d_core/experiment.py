@@ -162,12 +162,4 @@ def _score(model: nn.Module, data: DeferralData, config: RunConfig, device: torc
         channels_last=config.channels_last,
         batch_statistics=config.reference,
     )
-    return Scores(
-        logits.numpy(),
-        data.labels.numpy(),
-        data.answers.numpy(),
-        np.asarray(data.ids).astype(str),
-        data.class_names,
-        data.expert_names,
-        config.surrogate,
-    )
+    return Scores.from_data(data, logits.numpy(), surrogate=config.surrogate)

@@ -143,4 +143,12 @@ def budget_point(method: str, rule: str, budget: float, seed: int, scores: Score
     deferred = defer_by_budget(margin, budget, forced=forced)
     system = accuracies(scores, deferred)["system"]
     assert system.value is not None  # there is at least one case
-    return BudgetPoint(method, rule, budget, seed, 1 - system.value, float(deferred.mean()), system.n)
+    return BudgetPoint(
+        method=method,
+        rule=rule,
+        budget=budget,
+        seed=seed,
+        error=1 - system.value,
+        deferred=float(deferred.mean()),
+        n=system.n,
+    )

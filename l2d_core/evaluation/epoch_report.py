@@ -43,13 +43,13 @@ def validation_metrics(logits: Tensor, data: DeferralData, answers: Tensor, surr
     if not asked.any() or surrogate not in SURROGATES:
         return dict.fromkeys(("system_accuracy", "coverage", "calibration_error"))
     scores = Scores(
-        logits[asked].numpy(),
-        data.labels[asked].numpy(),
-        answers[asked].numpy(),
-        np.asarray(data.ids)[asked.numpy()],
-        data.class_names,
-        data.expert_names,
-        surrogate,
+        logits=logits[asked].numpy(),
+        labels=data.labels[asked].numpy(),
+        answers=answers[asked].numpy(),
+        ids=np.asarray(data.ids)[asked.numpy()],
+        class_names=data.class_names,
+        expert_names=data.expert_names,
+        surrogate=surrogate,
     )
     shares = accuracies(scores, defer_by_argmax(scores.logits, scores.num_experts))
     errors = [calibration_error(*expert_pairs(scores, expert=expert)) for expert in range(scores.num_experts)]

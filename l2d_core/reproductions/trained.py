@@ -11,7 +11,7 @@ import pandas as pd
 from l2d_core.common.paths import PRETRAINED
 from l2d_core.common.seeds import torch_generator
 from l2d_core.config import RunConfig
-from l2d_core.data import DeferralData, Scores
+from l2d_core.data import Scores
 from l2d_core.datasets import LAB_DATASETS
 from l2d_core.datasets.cifar10 import CLASS_NAMES
 from l2d_core.experts.simulated import expert_confusion, sample_answers
@@ -95,22 +95,13 @@ def _heads(experiment: Experiment, dataset: str, seeds: tuple[int, ...]) -> Trai
         for seed in seeds
     ]
     validation = {
-        name: [_scores(logits, data, name) for logits, data in zip(made.extra_logits[name], asked, strict=True)]
+        name: [
+            Scores.from_data(data, np.ascontiguousarray(logits), surrogate=name)
+            for logits, data in zip(made.extra_logits[name], asked, strict=True)
+        ]
         for name in SURROGATES_COMPARED
     }
     return TrainedSystems(experiment.title, made.scores, validation, _true_probability(experiment, made.scores))
-
-
-def _scores(logits: np.ndarray, data: DeferralData, surrogate: str) -> Scores:
-    return Scores(
-        np.ascontiguousarray(logits),
-        data.labels.numpy(),
-        data.answers.numpy(),
-        np.asarray(data.ids).astype(str),
-        data.class_names,
-        data.expert_names,
-        surrogate,
-    )
 
 
 def _true_probability(experiment: Experiment, test: BySurrogate) -> np.ndarray:

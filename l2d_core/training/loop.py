@@ -21,7 +21,7 @@ from l2d_core.surrogates import Surrogate
 from l2d_core.training.augment import apply_moves, draw_moves
 from l2d_core.training.checkpoints import Checkpoint, load_checkpoint, save_checkpoint
 from l2d_core.training.optimizers import learning_rate_at
-from l2d_core.training.setup import CaseNumbers, OnStep, TrainingJob, prepare
+from l2d_core.training.setup import CaseNumbers, OnStep, TrainingSetup, prepare
 
 __all__ = ["EpochReport", "TrainingDiverged", "predict", "train"]
 
@@ -64,18 +64,18 @@ def train(
     """
     model, device = unwrap(model), torch.device(device)
     with _own_torch_state(device):
-        job = prepare(model, surrogate, splits, config, device, on_step, numbers)
-        history, best = _resume(job, checkpoint)
+        setup = prepare(model, surrogate, splits, config, device=device, on_step=on_step, numbers=numbers)
+        history, best = _resume(setup, checkpoint)
         try:
             while not has_ended(history, config):
-                report = _run_epoch(job, len(history) + 1)
+                report = _run_epoch(setup, len(history) + 1)
                 if report is None:
                     break
                 history.append(report)
                 if _best_epoch(history) == report.epoch:
                     best = copy_weights(model)
                 if checkpoint is not None:
-                    _save(job, checkpoint, history, best)
+                    _save(setup, checkpoint, history, best)
                 if on_epoch is not None and on_epoch(report) is False:
                     break
         finally:
@@ -96,15 +96,15 @@ def _own_torch_state(device: torch.device) -> Iterator[None]:
         torch.backends.cudnn.benchmark = searches
 
 
-def _resume(job: TrainingJob, checkpoint: str | os.PathLike | None) -> tuple[list[EpochReport], Weights]:
+def _resume(setup: TrainingSetup, checkpoint: str | os.PathLike | None) -> tuple[list[EpochReport], Weights]:
     """The history and the best weights so far; model and optimiser are as after the last epoch."""
     if checkpoint is None or not Path(checkpoint).exists():
-        return [], copy_weights(job.model)
-    saved = load_checkpoint(checkpoint, job.settings)
+        return [], copy_weights(setup.model)
+    saved = load_checkpoint(checkpoint, setup.settings)
     try:
         for weights in (saved.best_weights, saved.weights):
-            job.model.load_state_dict(weights)
-        job.optimizer.load_state_dict(saved.optimizer)
+            setup.model.load_state_dict(weights)
+        setup.optimizer.load_state_dict(saved.optimizer)
     except (RuntimeError, ValueError, KeyError) as problem:
         reason = " ".join(str(problem).split())
         raise ValueError(
@@ -113,16 +113,16 @@ def _resume(job: TrainingJob, checkpoint: str | os.PathLike | None) -> tuple[lis
     return saved.history, saved.best_weights
 
 
-def _save(job: TrainingJob, path: str | os.PathLike, history: list[EpochReport], best: Weights) -> None:
+def _save(setup: TrainingSetup, path: str | os.PathLike, history: list[EpochReport], best: Weights) -> None:
     is_best = _best_epoch(history) == len(history)
     save_checkpoint(
         path,
         Checkpoint(
-            settings=job.settings,
+            settings=setup.settings,
             history=history,
-            weights=best if is_best else job.model.state_dict(),  # the same tensors take room only once
+            weights=best if is_best else setup.model.state_dict(),  # the same tensors take room only once
             best_weights=best,
-            optimizer=job.optimizer.state_dict(),
+            optimizer=setup.optimizer.state_dict(),
         ),
     )
 
@@ -138,136 +138,127 @@ def has_ended(history: Sequence[EpochReport], config: RunConfig) -> bool:
     return len(history) >= config.epochs or is_out_of_patience
 
 
-def _run_epoch(job: TrainingJob, epoch: int) -> EpochReport | None:
+def _run_epoch(setup: TrainingSetup, epoch: int) -> EpochReport | None:
     """Train for an epoch and validate; None where on_step stops it."""
-    config, start = job.config, time.perf_counter()
-    torch.manual_seed(_generator(job, "layers", epoch).initial_seed())  # dropout knows no generator of its own
-    train_loss = _descend(job, epoch)
+    config, start = setup.config, time.perf_counter()
+    torch.manual_seed(_generator(setup, "layers", epoch).initial_seed())  # dropout knows no generator of its own
+    train_loss = _descend(setup, epoch)
     if train_loss is None:
         return None
     trained = time.perf_counter()
-    validation_loss, metrics = _validate(job, epoch)
+    validation_loss, metrics = _validate(setup, epoch)
     return EpochReport(
         epoch=epoch,
         train_loss=train_loss,
         validation_loss=validation_loss,
         **metrics,
-        learning_rate=learning_rate_at(config, epoch * len(job.sizes) - 1, len(job.sizes)),
-        images_per_second=len(job.labels) / (trained - start),
+        learning_rate=learning_rate_at(config, epoch * len(setup.sizes) - 1, len(setup.sizes)),
+        images_per_second=len(setup.labels) / (trained - start),
         seconds=time.perf_counter() - start,
         reference=config.reference,
     )
 
 
-def _descend(job: TrainingJob, epoch: int) -> float | None:
+def _descend(setup: TrainingSetup, epoch: int) -> float | None:
     """Take the steps of an epoch; gives the mean loss of a case, or None where on_step stops."""
-    order = torch.randperm(len(job.labels), generator=_generator(job, "batches", epoch))
-    moves = draw_moves(job.config.augment, len(order), generator=_generator(job, "augmentation", epoch))
-    correct = (_answers(job, job.splits.train, "answers", epoch) == job.splits.train.labels[:, None]).to(job.device)
-    numbers = torch.zeros(len(job.sizes), 2, device=job.device)  # of each step the loss and the gradient's norm
-    job.model.train()
-    batches = zip(order.to(job.device).split(job.sizes), moves.to(job.device).split(job.sizes), strict=True)
+    order = torch.randperm(len(setup.labels), generator=_generator(setup, "batches", epoch))
+    moves = draw_moves(setup.config.augment, len(order), generator=_generator(setup, "augmentation", epoch))
+    answers = _answers(setup, setup.splits.train, "answers", epoch)
+    correct = (answers == setup.splits.train.labels[:, None]).to(setup.device)
+    steps = torch.zeros(len(setup.sizes), 2, device=setup.device)  # the loss and the gradient's norm of each step
+    setup.model.train()
+    batches = zip(order.to(setup.device).split(setup.sizes), moves.to(setup.device).split(setup.sizes), strict=True)
     for batch, (rows, batch_moves) in enumerate(batches):
-        done = (epoch - 1) * len(job.sizes) + batch
-        rate = learning_rate_at(job.config, done, len(job.sizes))
-        numbers[batch] = _step(job, rows, batch_moves, correct.index_select(0, rows), rate)
-        if (batch + 1) % _steps_a_look(job.device) == 0 or batch + 1 == len(job.sizes):
-            _require_finite(job, epoch, order, numbers[: batch + 1])
-        if job.on_step is not None and job.on_step(done + 1, job.total_steps) is False:
+        done = (epoch - 1) * len(setup.sizes) + batch
+        rate = learning_rate_at(setup.config, done, len(setup.sizes))
+        steps[batch] = _step(setup, rows, batch_moves, correct.index_select(0, rows), rate)
+        if (batch + 1) % _steps_per_check(setup.device) == 0 or batch + 1 == len(setup.sizes):
+            _require_finite(setup, epoch, order, steps[: batch + 1])
+        if setup.on_step is not None and setup.on_step(done + 1, setup.total_steps) is False:
             return None
-    return float(numbers[:, 0].cpu().double() @ torch.tensor(job.sizes, dtype=torch.float64)) / len(order)
+    return float(steps[:, 0].cpu().double() @ torch.tensor(setup.sizes, dtype=torch.float64)) / len(order)
 
 
-def _step(job: TrainingJob, rows: Tensor, moves: Tensor, correct: Tensor, rate: float) -> Tensor:
+def _step(setup: TrainingSetup, rows: Tensor, moves: Tensor, correct: Tensor, rate: float) -> Tensor:
     """One step of the optimiser; gives the loss and the norm of its gradient, (2,), where they are computed."""
-    config = job.config
-    images = to_device(job.inputs.index_select(0, rows), job.device, channels_last=False)
+    config = setup.config
+    images = to_device(setup.inputs.index_select(0, rows), setup.device, channels_last=False)
     if config.augment != "none":
         images = apply_moves(images, moves)
-    with autocast(job.device, config.precision):
-        logits = job.forward(to_device(images, job.device, config.channels_last))
-    weights = None if job.weights is None else job.weights.index_select(0, rows)
-    told = None if job.numbers is None else job.numbers.index_select(0, rows)
-    labels = job.labels.index_select(0, rows)
-    loss = _mean_loss(job, logits.float(), labels, correct, weights, told, job.surrogate.loss)
-    job.optimizer.zero_grad(set_to_none=True)
+    with autocast(setup.device, config.precision):
+        logits = setup.forward(to_device(images, setup.device, config.channels_last))
+    weights = None if setup.weights is None else setup.weights.index_select(0, rows)
+    options = setup.loss_options(None if setup.numbers is None else setup.numbers.index_select(0, rows))
+    losses = setup.surrogate.loss(logits.float(), setup.labels.index_select(0, rows), correct, **options)
+    loss = _mean_loss(losses, config, weights)
+    setup.optimizer.zero_grad(set_to_none=True)
     loss.backward()
-    slopes = [parameter.grad for parameter in job.model.parameters() if parameter.grad is not None]
+    slopes = [parameter.grad for parameter in setup.model.parameters() if parameter.grad is not None]
     norm = torch.nn.utils.get_total_norm(slopes)
-    for group in job.optimizer.param_groups:
+    for group in setup.optimizer.param_groups:
         group["lr"] = rate
-    job.optimizer.step()
+    setup.optimizer.step()
     return torch.stack([loss.detach(), norm])
 
 
-def _mean_loss(
-    job: TrainingJob,
-    logits: Tensor,
-    labels: Tensor,
-    correct: Tensor,
-    weights: Tensor | None,
-    numbers: Tensor | None,
-    case_loss: Callable[..., Tensor],
-) -> Tensor:
+def _mean_loss(losses: Tensor, config: RunConfig, weights: Tensor | None = None) -> Tensor:
     """In nats; with the reference's settings in bits, as its authors took logarithms to the base 2."""
-    told = {} if numbers is None else {"number": numbers}
-    loss = case_loss(logits, labels, correct, **told, **job.config.surrogate_options)
-    loss = loss.mean() if weights is None else (weights * loss).mean()
-    return loss / math.log(2) if job.config.reference else loss
+    mean = (losses if weights is None else weights * losses).mean()
+    return mean / math.log(2) if config.reference else mean
 
 
-def _validate(job: TrainingJob, epoch: int) -> tuple[float, dict[str, float | None]]:
+def _validate(setup: TrainingSetup, epoch: int) -> tuple[float, dict[str, float | None]]:
     """The loss over all validation cases, and their metrics, in evaluation mode."""
-    config, data = job.config, job.splits.validation
+    config, data = setup.config, setup.splits.validation
     logits = predict(
-        job.model,
+        setup.model,
         data.inputs,
         batch_size=config.batch_size,
-        device=job.device,
+        device=setup.device,
         precision=config.precision,
         channels_last=config.channels_last,
         batch_statistics=config.reference,
     )
     if not logits.isfinite().all():
         raise TrainingDiverged(f"validation logits are not finite after epoch {epoch}. {_advice(config)}")
-    answers = _answers(job, data, "validation answers", epoch) if config.reference else data.answers
-    correct, case_loss = answers == data.labels[:, None], job.surrogate.validation_loss or job.surrogate.loss
-    loss = _mean_loss(job, logits, data.labels, correct, None, job.validation_numbers, case_loss)
-    return float(loss), validation_metrics(logits, data, answers, job.surrogate.name)
+    answers = _answers(setup, data, "validation answers", epoch) if config.reference else data.answers
+    correct, case_loss = answers == data.labels[:, None], setup.surrogate.validation_loss or setup.surrogate.loss
+    losses = case_loss(logits, data.labels, correct, **setup.loss_options(setup.validation_numbers))
+    return float(_mean_loss(losses, config)), validation_metrics(logits, data, answers, setup.surrogate.name)
 
 
-def _answers(job: TrainingJob, data: DeferralData, purpose: str, epoch: int) -> Tensor:
+def _answers(setup: TrainingSetup, data: DeferralData, purpose: str, epoch: int) -> Tensor:
     """The experts' answers (N, J): the recorded ones, or new ones of this epoch.
 
     A case is in one batch of an epoch, so that to draw for an epoch is to draw for each batch.
     """
-    if job.confusion is None:
+    if setup.confusion is None:
         return data.answers
-    return sample_answers(job.confusion, data.labels, generator=_generator(job, purpose, epoch))[:, None]
+    return sample_answers(setup.confusion, data.labels, generator=_generator(setup, purpose, epoch))[:, None]
 
 
-def _generator(job: TrainingJob, purpose: str, epoch: int) -> torch.Generator:
+def _generator(setup: TrainingSetup, purpose: str, epoch: int) -> torch.Generator:
     """Its own for each purpose and epoch, so that an epoch is the same whether or not training paused before it."""
-    return torch_generator(job.config.seed, f"{purpose} of epoch {epoch}")
+    return torch_generator(setup.config.seed, f"{purpose} of epoch {epoch}")
 
 
-def _steps_a_look(device: torch.device) -> int:
-    """After how many steps to look whether they were finite: on an accelerator one has to wait for them to be done."""
+def _steps_per_check(device: torch.device) -> int:
+    """How many steps to take between checks that they are finite: on an accelerator each check waits for the steps."""
     return 1 if device.type == "cpu" else 50
 
 
-def _require_finite(job: TrainingJob, epoch: int, order: Tensor, numbers: Tensor) -> None:
+def _require_finite(setup: TrainingSetup, epoch: int, order: Tensor, steps: Tensor) -> None:
     """Raise TrainingDiverged at the first step of this epoch whose loss or gradient is not finite."""
-    finite = numbers.isfinite()
+    finite = steps.isfinite()
     if finite.all():
         return
     batch = int((~finite).any(dim=1).nonzero()[0])
-    what, value = ("gradient", numbers[batch, 1]) if finite[batch, 0] else ("loss", numbers[batch, 0])
-    rows = order.split(job.sizes)[batch][:NAMED_CASES].tolist()
-    cases = ", ".join(str(job.splits.train.ids[row]) for row in rows)
+    what, value = ("gradient", steps[batch, 1]) if finite[batch, 0] else ("loss", steps[batch, 0])
+    rows = order.split(setup.sizes)[batch][:NAMED_CASES].tolist()
+    cases = ", ".join(str(setup.splits.train.ids[row]) for row in rows)
     raise TrainingDiverged(
-        f"the {what} is {float(value)} at step {(epoch - 1) * len(job.sizes) + batch + 1} (epoch {epoch}, batch "
-        f"{batch + 1} of {len(job.sizes)}, with the cases {cases}, ...). {_advice(job.config)}"
+        f"the {what} is {float(value)} at step {(epoch - 1) * len(setup.sizes) + batch + 1} (epoch {epoch}, batch "
+        f"{batch + 1} of {len(setup.sizes)}, with the cases {cases}, ...). {_advice(setup.config)}"
     )
 
 

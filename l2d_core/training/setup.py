@@ -32,7 +32,7 @@ class CaseNumbers:
 
 
 @dataclass(frozen=True)
-class TrainingJob:
+class TrainingSetup:
     """A model with all that its epochs need; inputs and labels are those of the training split, on the device.
 
     forward: the model, compiled where the config says so. confusion: the matrix of an expert that answers anew,
@@ -63,16 +63,21 @@ class TrainingJob:
         """Steps of all epochs."""
         return self.config.epochs * len(self.sizes)
 
+    def loss_options(self, number: Tensor | None) -> dict[str, Any]:
+        """The keyword arguments of the loss; number (N,): what it takes for each case, or None."""
+        return {**self.config.surrogate_options, **({} if number is None else {"number": number})}
+
 
 def prepare(
     model: nn.Module,
     surrogate: Surrogate,
     splits: Splits,
     config: RunConfig,
+    *,
     device: torch.device,
     on_step: OnStep | None = None,
     numbers: CaseNumbers | None = None,
-) -> TrainingJob:
+) -> TrainingSetup:
     """Check that all of it fits together, and move it to the device. ValueError names what does not fit."""
     train = splits.train
     _check_surrogate(surrogate, config)
@@ -83,7 +88,7 @@ def prepare(
         model.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
     inputs = _to_stay(train.inputs, device)
     sizes = batch_sizes(len(inputs), config.batch_size)
-    return TrainingJob(
+    return TrainingSetup(
         model=model,
         forward=_compiled(model, inputs[: sizes[0]], config) if config.compile else model,
         optimizer=make_optimizer(config, model.parameters()),

@@ -133,16 +133,16 @@ def test_a_learning_rate_far_too_high_ends_in_a_message_and_finite_weights():
 def test_where_looking_costs_time_the_first_bad_step_is_named_all_the_same(monkeypatch):
     own, looks = loop._require_finite, []
 
-    def require_finite(job, epoch, order, numbers):
-        looks.append(len(numbers))
-        own(job, epoch, order, numbers)
+    def require_finite(setup, epoch, order, steps):
+        looks.append(len(steps))
+        own(setup, epoch, order, steps)
 
     def break_weights(done, _total):
         if done == 14:
             model[-1].weight.data.fill_(math.nan)
 
     monkeypatch.setattr(loop, "_require_finite", require_finite)
-    monkeypatch.setattr(loop, "_steps_a_look", lambda device: 3)
+    monkeypatch.setattr(loop, "_steps_per_check", lambda device: 3)
     model = tiny_model()
     with pytest.raises(TrainingDiverged, match=r"at step 15 \(epoch 2, batch 5 of 10"):
         run(replace(CONFIG, batch_size=5), model=model, on_step=break_weights)
