@@ -153,13 +153,13 @@ def test_huge_logits_give_a_finite_loss_in_bfloat16():
 @pytest.mark.parametrize("precision", ["bfloat16", "float32"])
 def test_losses_are_computed_in_float32_outside_autocast(monkeypatch, precision):
     seen = []
-    own = loop._mean_loss
+    own = SURROGATES[CONFIG.surrogate]
 
-    def mean_loss(job, logits, *rest):
+    def loss(logits, *rest):
         seen.append((logits.dtype, torch.is_autocast_enabled("cpu")))
-        return own(job, logits, *rest)
+        return own.loss(logits, *rest)
 
-    monkeypatch.setattr(loop, "_mean_loss", mean_loss)
+    monkeypatch.setitem(SURROGATES, own.name, replace(own, loss=loss))
     model = tiny_model()
     model[-1] = nn.Linear(18, 4)  # under autocast it gives bfloat16
     run(replace(CONFIG, precision=precision, epochs=1), model=model)
