@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from app.fits.settings import LabSettings, View
+from app.fits.settings import Binning, LabSettings
 from l2d_core.common.environment import has_fast_bfloat16
 from l2d_core.common.paths import DATA_ROOT
 from l2d_core.common.seeds import numpy_generator
@@ -52,10 +52,10 @@ class Plane:
 
 
 @dataclass(frozen=True)
-class Look:
-    """The tables of a fit in one view; by estimator but for the summary and the true risk."""
+class Tables:
+    """The tables of a fit with one binning; by estimator except the summary and the true risk."""
 
-    view: View
+    binning: Binning
     summary: pd.DataFrame
     reliability: Mapping[str, pd.DataFrame]
     above_one: Mapping[str, pd.DataFrame]
@@ -75,10 +75,10 @@ class LabResult:
     truth: Truth
     plane: Plane | None
     curves: Mapping[str, pd.DataFrame]
-    first_look: Look
+    tables: Tables
 
 
-def run(settings: LabSettings, view: View, on_progress: Callable[[float], bool]) -> LabResult:
+def run(settings: LabSettings, binning: Binning, on_progress: Callable[[float], bool]) -> LabResult:
     """Load, train and score what the settings ask for. on_progress as in `lab.fit`. OSError, ValueError say why not."""
     dataset = LAB_DATASETS[settings.dataset]
     splits = dataset.load(settings.seed, settings.noise)
@@ -112,7 +112,7 @@ def run(settings: LabSettings, view: View, on_progress: Callable[[float], bool])
         truth=truth,
         plane=None if points is None else _plane(dataset, confusion, splits.test, settings.noise, points, fit),
         curves={name: summary.coverage_curves(scores) for name, scores in fit.scores.items()},
-        first_look=look(fit.scores, truth, view),
+        tables=tables_of(fit.scores, truth, binning),
     )
 
 
@@ -121,13 +121,13 @@ def in_fast_precision(head: HeadConfig) -> HeadConfig:
     return replace(head, precision="bfloat16" if has_fast_bfloat16() else "float32")
 
 
-def look(scores: Mapping[str, Sequence[Scores]], truth: Truth, view: View) -> Look:
-    """The tables of these scores in a view."""
-    how = {"bins": view.bins, "strategy": view.strategy}
+def tables_of(scores: Mapping[str, Sequence[Scores]], truth: Truth, binning: Binning) -> Tables:
+    """The tables of these scores."""
+    how = {"bins": binning.bins, "strategy": binning.strategy}
     pairs = estimators_of(list(scores))
     tables = {name: summary.chart_tables(scores[loss], name, **how) for loss, name in pairs}
-    return Look(
-        view=view,
+    return Tables(
+        binning=binning,
         summary=summary.summarise(scores, **how, true_probability=truth.probability),
         reliability={name: one.reliability for name, one in tables.items()},
         above_one={name: one.above_one for name, one in tables.items()},

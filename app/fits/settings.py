@@ -1,4 +1,4 @@
-"""The live lab's settings, as one frozen, hashable value, and how its results are looked at."""
+"""The live lab's settings, as one frozen, hashable value, and the bins of its results."""
 
 from dataclasses import dataclass
 
@@ -36,7 +36,7 @@ class LabSettings:
 
 
 @dataclass(frozen=True)
-class View:
+class Binning:
     """The bins of the reliability diagrams and of all that is computed in bins; strategy as in `calibration`."""
 
     bins: int = 15

@@ -5,7 +5,7 @@ browser updates the marks in place.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import altair as alt
@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from app.kit.looks import ESTIMATORS, GREY, SYSTEMS, Look
+from l2d_core.surrogates import SURROGATES
 
 ABOVE_ONE = 1.1  # where, on a probability axis, the marks of estimates above 1 stand
 AXIS_END = 1.2
@@ -52,6 +53,11 @@ def risk(predicted: pd.DataFrame, true: pd.DataFrame, estimator: str, *, is_boun
     """
     tables = {name: place_below_zero(table) for name, table in (("predicted", predicted), ("true", true))}
     return with_data(_risk_spec(estimator, is_bounded), **tables)
+
+
+def is_bounded(estimator: str) -> bool:
+    """Whether no estimate of this estimator can be above 1."""
+    return next(one.is_bounded[estimator] for one in SURROGATES.values() if estimator in one.estimators)
 
 
 def place_below_zero(table: pd.DataFrame) -> Columns:
@@ -133,23 +139,29 @@ BIN_TOOLTIPS = (
 )
 
 
-@cache
+@lru_cache(maxsize=64)  # a visitor's system may have any title
 def _reliability_spec(look: Look, is_bounded: bool) -> Spec:
-    layers = [*_reliability_ground()[is_bounded:], *_reliability_marks(look), *_count_bars(look)]
+    layers = [*_reliability_ground(), *_reliability_marks(look), *_count_bars(look)]
+    if not is_bounded:
+        zone = pd.DataFrame({"x": [1.0], "x2": [AXIS_END], "y": [0.0], "y2": [1.0]})
+        layers.insert(0, _zone(zone).encode(x="x:Q", x2="x2:Q", y="y:Q", y2="y2:Q"))
     return finish(alt.layer(*layers).properties(height=320))
 
 
 def _reliability_ground() -> list[alt.Chart]:
-    zone = pd.DataFrame({"x": [1.0], "x2": [AXIS_END], "y": [0.0], "y2": [1.0]})
     line = pd.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]})
     x = alt.X("low:Q", **_probability("estimate of P(the expert is right)"))
     return [
-        alt.Chart(zone).mark_rect(color=GREY, opacity=0.14).encode(x="x:Q", x2="x2:Q", y="y:Q", y2="y2:Q"),
         alt.Chart(alt.NamedData("bins"))
         .mark_rect(color=GREY, opacity=0.28)
         .encode(x=x, x2="high:Q", y="band_low:Q", y2="band_high:Q"),
         alt.Chart(line).mark_line(color=GREY, strokeWidth=1.2).encode(x="x:Q", y="y:Q"),
     ]
+
+
+def _zone(table: pd.DataFrame) -> alt.Chart:
+    """The marked zone of estimates above 1."""
+    return alt.Chart(table).mark_rect(color=GREY, opacity=0.14)
 
 
 def _reliability_marks(look: Look) -> list[alt.Chart]:
@@ -201,18 +213,18 @@ def _risk_spec(estimator: str, is_bounded: bool) -> Spec:
     x = alt.X("left:Q", scale=alt.Scale(domain=[1 - AXIS_END, 1], nice=False), axis=axis)
     y = alt.Y("share:Q", axis=alt.Axis(format="%", title="share of cases", tickCount=4))
     tooltip = [alt.Tooltip("bin:N", title="risk"), *tooltips(("share", "share of cases", ".1%"))]
-    zone = alt.Chart(pd.DataFrame({"x": [1 - AXIS_END], "x2": [0.0]}))
     predicted, true = alt.Chart(alt.NamedData("predicted")), alt.Chart(alt.NamedData("true"))
     bars = {"x": x, "x2": "right:Q", "y": y, "y2": alt.Y2Datum(0), "tooltip": tooltip}
     layers = [
-        zone.mark_rect(color=GREY, opacity=0.14).encode(x="x:Q", x2="x2:Q"),
         predicted.mark_rect(color=look.color, opacity=0.75).encode(**bars),
         true.mark_rect(filled=False, fillOpacity=0, stroke=GREY, strokeWidth=1.8).encode(**bars),
     ]
-    return finish(alt.layer(*layers[is_bounded:]).properties(height=180))
+    if not is_bounded:
+        layers.insert(0, _zone(pd.DataFrame({"x": [1 - AXIS_END], "x2": [0.0]})).encode(x="x:Q", x2="x2:Q"))
+    return finish(alt.layer(*layers).properties(height=180))
 
 
-@cache
+@lru_cache(maxsize=64)
 def _coverage_spec(measure: str, systems: tuple[str, ...]) -> Spec:
     looks = [look for look in SYSTEMS.values() if look.title in systems]
     names = [look.title for look in looks]

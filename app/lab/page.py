@@ -27,13 +27,13 @@ with st.sidebar:
     settings = settings_panel.draw(teacher_settings)
 if LAB_DATASETS[settings.dataset].is_medical:
     st.caption(f"{MEDICAL_ICON} {DIAGNOSIS_NOTE}")
-view = settings_panel.current_view()
+binning = settings_panel.current_binning()
 status = st.empty()
 seeds = "1 seed" if settings.num_seeds == 1 else f"{settings.num_seeds} seeds"
 try:
     result = shared.fit_board().get(
         settings,
-        lambda on_progress: shared.workers().run(settings, view, on_progress=on_progress),
+        lambda on_progress: shared.workers().run(settings, binning, on_progress=on_progress),
         lambda done: status.progress(done, f"Training for {seeds}: {done:.0%}"),
         meanwhile=results,
     )

@@ -7,13 +7,12 @@ import pandas as pd
 import streamlit as st
 
 from app.fits import experiment
-from app.fits.experiment import LabResult, Look
-from app.fits.settings import View
+from app.fits.experiment import LabResult, Tables
+from app.fits.settings import Binning
 from app.kit import charts, numbers, section, summary
 from app.kit.looks import ESTIMATORS, SYSTEMS
 from app.lab import plane
 from app.lab.settings_panel import STRATEGIES
-from l2d_core.surrogates import SURROGATES
 
 Rows = Mapping[tuple[str, str], numbers.Row]
 
@@ -40,33 +39,33 @@ def draw(result: LabResult) -> None:
 
 def _draw(result: LabResult) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        bins = st.slider("Bins", 5, 50, View.bins, key="bins", bind="query-params", width=260)
+        bins = st.slider("Bins", 5, 50, Binning.bins, key="bins", bind="query-params", width=260)
         strategy = st.segmented_control(
             "Kind of bins",
             list(STRATEGIES),
-            default=View.strategy,
+            default=Binning.strategy,
             required=True,
             format_func=STRATEGIES.get,
             key="bin_kind",
             bind="query-params",
             help="Equal width: the same range of estimates a bin. Equal mass: about the same number of cases a bin.",
         )
-    view, seen = View(bins, strategy), result.first_look
-    if view != seen.view:
-        seen = experiment.look(result.scores, result.truth, view)
+    binning, tables = Binning(bins, strategy), result.tables
+    if binning != tables.binning:
+        tables = experiment.tables_of(result.scores, result.truth, binning)
     in_words = numbers.bins_in_words(bins, strategy)
-    summary.draw_key_numbers(seen.summary, in_words)
-    _draw_reliability(seen)
-    _draw_risk(seen, result.truth.given_case)
-    _draw_coverage(result.curves, seen.summary)
+    summary.draw_key_numbers(tables.summary, in_words)
+    _draw_reliability(tables)
+    _draw_risk(tables, result.truth.given_case)
+    _draw_coverage(result.curves, tables.summary)
     if result.plane is not None:
         plane.draw(result)
     st.header("All numbers", anchor=False)
-    summary.draw_table(seen.summary, in_words)
+    summary.draw_table(tables.summary, in_words)
 
 
-def _draw_reliability(seen: Look) -> None:
-    tables, above, rows = seen.reliability, seen.above_one, numbers.rows_of(seen.summary, "estimator")
+def _draw_reliability(tables: Tables) -> None:
+    reliability, above, rows = tables.reliability, tables.above_one, numbers.rows_of(tables.summary, "estimator")
     numbers_shown = section.header(
         "When it says 70 %, is the expert right in 70 %?",
         "Reliability: a mark a bin of all seeds together, with the 95 % Wilson interval for one seed's cases. On the "
@@ -74,22 +73,25 @@ def _draw_reliability(seen: Look) -> None:
         "bin by bin. Above the diagonal the expert is better than the estimate says, below it worse. Estimates above 1 "
         "count in the last bin, as 1, and are shown apart in the shaded zone.",
         "reliability",
-        tables,
+        reliability,
     )
     with st.container(key="charts-reliability"):
-        for estimator, column in zip(tables, st.columns(len(tables)), strict=True):
+        for estimator, column in zip(reliability, st.columns(len(reliability)), strict=True):
             with column:
                 st.markdown(section.name_of(estimator), unsafe_allow_html=True)
                 if numbers_shown:
-                    section.table(tables[estimator])
+                    section.table(reliability[estimator])
                     continue
                 section.chart(
                     charts.reliability(
-                        tables[estimator], above[estimator], ESTIMATORS[estimator], is_bounded=_is_bounded(estimator)
+                        reliability[estimator],
+                        above[estimator],
+                        ESTIMATORS[estimator],
+                        is_bounded=charts.is_bounded(estimator),
                     ),
                     f"reliability-{estimator}",
                     f"Reliability diagram of {ESTIMATORS[estimator].title}",
-                    _reliability_text(rows, estimator, tables[estimator]),
+                    _reliability_text(rows, estimator, reliability[estimator]),
                 )
 
 
@@ -106,32 +108,32 @@ def _reliability_text(rows: Rows, estimator: str, bins: pd.DataFrame) -> str:
     )
 
 
-def _draw_risk(seen: Look, given_case: bool) -> None:
-    tables, true, rows = seen.risk, seen.true_risk, numbers.rows_of(seen.summary, "estimator")
+def _draw_risk(tables: Tables, given_case: bool) -> None:
+    risk, true, rows = tables.risk, tables.true_risk, numbers.rows_of(tables.summary, "estimator")
     numbers_shown = section.header(
         "How much risk does it see in asking the expert?",
         "Risk is 1 - P(the expert is right). Bars: predicted. Left of 0, shaded: estimates above 1, a negative risk. "
         f"Grey outline: true, known {'for each case' if given_case else CLASS_TRUTH}.",
         "risk",
-        {name: part.assign(true_share=true["share"]) for name, part in tables.items()},
+        {name: part.assign(true_share=true["share"]) for name, part in risk.items()},
     )
     with st.container(key="charts-risk"):
-        for estimator, column in zip(tables, st.columns(len(tables)), strict=True):
+        for estimator, column in zip(risk, st.columns(len(risk)), strict=True):
             known = "the truth" if given_case else "the classes' truth"
             distance = f"distance to {known} {numbers.estimate(rows[estimator, 'risk_distance'])}"
             with column:
                 st.markdown(section.name_of(estimator), unsafe_allow_html=True)
                 st.caption(distance.capitalize())
                 if numbers_shown:
-                    section.table(tables[estimator].assign(true_share=true["share"]))
+                    section.table(risk[estimator].assign(true_share=true["share"]))
                     continue
                 text = (
                     f"Histogram of the risk predicted by {ESTIMATORS[estimator].title} and of the true risk; "
                     f"Wasserstein {distance}. Share of cases with a predicted risk below 0.05: "
-                    f"{numbers.percent(_share_below(tables[estimator], 0.05))}; true: "
+                    f"{numbers.percent(_share_below(risk[estimator], 0.05))}; true: "
                     f"{numbers.percent(_share_below(true, 0.05))}."
                 )
-                spec = charts.risk(tables[estimator], true, estimator, is_bounded=_is_bounded(estimator))
+                spec = charts.risk(risk[estimator], true, estimator, is_bounded=charts.is_bounded(estimator))
                 section.chart(spec, f"risk-{estimator}", f"Histogram of risk by {ESTIMATORS[estimator].title}", text)
 
 
@@ -205,7 +207,3 @@ def _coverage_text(curves: Mapping[str, pd.DataFrame], rows: Rows, measure: str,
             f"{numbers.estimate(rows[name, 'expert_alone'])}."
         )
     return " ".join(parts)
-
-
-def _is_bounded(estimator: str) -> bool:
-    return next(one.is_bounded[estimator] for one in SURROGATES.values() if estimator in one.estimators)

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app.fits.settings import LabSettings, View
+from app.fits.settings import Binning, LabSettings
 from app.kit import expert_panel
 from app.lab import people_panel
 from app.sharing.teaching import TeacherSettings
@@ -48,14 +48,25 @@ def draw(teacher: TeacherSettings = TeacherSettings()) -> LabSettings:  # noqa: 
     with _group("seeds", teacher):
         num_seeds, seed = _draw_seeds("seeds" in locked)
     return LabSettings(
-        name, accuracy, wrong, noise, random_labels, train_size, head, alpha, num_seeds, seed, with_asymmetric, people
+        dataset=name,
+        accuracy=accuracy,
+        wrong=wrong,
+        noise=noise,
+        random_labels=random_labels,
+        train_size=train_size,
+        head=head,
+        alpha=alpha,
+        num_seeds=num_seeds,
+        seed=seed,
+        with_asymmetric=with_asymmetric,
+        people=people,
     )
 
 
-def current_view() -> View:
-    """The view that was last chosen, or the first one."""
+def current_binning() -> Binning:
+    """The bins that were last chosen, or the first ones."""
     state = st.session_state
-    return View(state.get("bins", View.bins), state.get("bin_kind", View.strategy))
+    return Binning(state.get("bins", Binning.bins), state.get("bin_kind", Binning.strategy))
 
 
 def settings_keys(name: str | None) -> dict[str, Callable[[Any], str] | None]:

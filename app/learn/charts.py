@@ -9,7 +9,6 @@ import pandas as pd
 from app.kit.charts import Spec, arrow, finish, tooltips, with_data
 from app.kit.looks import ESTIMATORS, GREY, PARTIES
 
-PERCENT = alt.Axis(format="%")
 ODDS_END = 2.0
 
 

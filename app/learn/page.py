@@ -3,17 +3,17 @@
 import streamlit as st
 
 from app.kit import glossary
-from app.learn import frame, handout, steps, steps_more
+from app.learn import asking, calibration, estimators, frame, handout
 
 STEPS = (
-    ("Why ask at all?", steps.why_ask),
-    ("An expert who knows some things", steps.which_expert),
-    ("What 70 % has to mean", steps.what_seventy_percent_means),
-    ("Why softmax odds can say 110 %", steps_more.why_odds_leave),
-    ("Why the proxy says too little", steps_more.why_the_proxy_is_low),
-    ("One question each", steps_more.one_question_each),
-    ("True numbers are not all", steps_more.calibrated_is_not_useful),
-    ("When risk is understated", steps_more.when_risk_is_understated),
+    ("Why ask at all?", asking.why_ask),
+    ("An expert who knows some things", asking.which_expert),
+    ("What 70 % has to mean", calibration.what_seventy_percent_means),
+    ("Why softmax odds can say 110 %", estimators.why_odds_leave),
+    ("Why the proxy says too little", estimators.why_the_proxy_is_low),
+    ("One question each", estimators.one_question_each),
+    ("True numbers are not all", calibration.calibrated_is_not_useful),
+    ("When risk is understated", calibration.when_risk_is_understated),
 )
 NUMBERS = [str(number + 1) for number in range(len(STEPS))]
 

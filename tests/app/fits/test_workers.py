@@ -12,7 +12,7 @@ import pytest
 
 from app.fits import experiment
 from app.fits import workers as lab_workers
-from app.fits.settings import LabSettings, View
+from app.fits.settings import Binning, LabSettings
 from app.fits.workers import WorkerLost, Workers
 from l2d_core.datasets import LAB_DATASETS
 
@@ -230,13 +230,13 @@ def test_an_experiment_is_the_same_in_a_worker_as_in_this_process():
     accuracy = (0.75,) * len(dataset.class_names)
     settings = LabSettings("gaussians", accuracy, "others", 1.0, False, 300, dataset.head, 1.0, 2, 0, True)
     workers = Workers("app.fits.experiment:run", 1)
-    there = workers.run(settings, View(10, "equal_mass"), on_progress=go_on)
+    there = workers.run(settings, Binning(10, "equal_mass"), on_progress=go_on)
     workers.close()
-    here = experiment.run(settings, View(10, "equal_mass"), on_progress=go_on)
+    here = experiment.run(settings, Binning(10, "equal_mass"), on_progress=go_on)
     for name, scores in here.scores.items():
         for one, other in zip(scores, there.scores[name], strict=True):
             assert np.array_equal(one.logits, other.logits)
             assert np.array_equal(one.answers, other.answers)
-    assert there.first_look.view == View(10, "equal_mass")
-    assert there.first_look.summary.equals(here.first_look.summary)
+    assert there.tables.binning == Binning(10, "equal_mass")
+    assert there.tables.summary.equals(here.tables.summary)
     assert np.array_equal(there.plane.bayes_defers, here.plane.bayes_defers)

@@ -1,30 +1,20 @@
-"""The first half of the lesson: why to ask, whom, and what a probability of being right has to mean."""
+"""Steps of the lesson on asking: why a machine should defer at all, and to which expert."""
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from app.fits import shared
 from app.fits.experiment import LabResult
-from app.fits.settings import LabSettings, View
-from app.kit import charts
-from app.kit.looks import GREY, Look
+from app.fits.settings import Binning, LabSettings
 from app.kit.numbers import percent
 from app.learn import charts as learn_charts
 from app.learn import numbers as learn_numbers
-from app.learn.frame import Answer, explain, key_of, note_setting, picture, slide, slide_share, step
+from app.learn.frame import Answer, explain, picture, slide_share, step
 from l2d_core.datasets import LAB_DATASETS
-from l2d_core.surrogates import SURROGATES
 
 PHOTOS = "cifar10"
 VEHICLES = ("airplane", "automobile", "ship", "truck")
 SEEDS = 4
-HOW_TO_READ = (
-    "A mark a bin: to the right, what was said; up, how often it came true. On the diagonal the two agree. Upright "
-    "line: 95 % interval. Grey: where the mark of a calibrated estimate falls at least 95 % of the time. Below: how "
-    "many cases."
-)
-FORECASTER = Look("A forecaster", GREY, "circle", (1, 0))
 
 
 def why_ask() -> Answer:
@@ -110,95 +100,24 @@ def which_expert() -> Answer:
     )
 
 
-def what_seventy_percent_means() -> Answer:
-    """Calibration, and how much of an error is noise alone."""
-    text, place = step(
-        "To decide whether to ask, the network says **P**, the chance that the expert is right. It must be true: "
-        "of the cases where it says 70 %, the expert should be right in 70 %. Then it is **calibrated**. Sort cases "
-        "into **bins** by what was said, and compare with what came true: the mean gap is the **ECE** (expected "
-        "calibration error). Here is a made-up forecaster of when an expert is right, so that you can set how honest "
-        "it is."
-    )
-    with text:
-        num_cases = st.select_slider(
-            "Cases n",
-            (100, 200, 500, 1000, 2000, 5000, 10000),
-            500,
-            key=key_of("n"),
-            bind="query-params",
-            persist_state="session",
-        )
-        bins = slide("Bins", "bins", 5, 40, 15)
-        boldness = slide(
-            "Boldness",
-            "boldness",
-            0.4,
-            3.0,
-            1.0,
-            0.1,
-            help="At 1 it says what is true. Above 1 it is too sure: where 80 % is true it says more, and where 20 % "
-            "is, less. Below 1 it is too timid: all it says is nearer to 50 %.",
-        )
-        seed = st.number_input(
-            "Draw number",
-            0,
-            10_000,
-            0,
-            key=key_of("draw"),
-            bind="query-params",
-            persist_state="session",
-            help="Another number, another luck.",
-        )
-        note_setting("Cases n", num_cases)
-        note_setting("Draw number", seed)
-    drawn = learn_numbers.forecast(int(num_cases), boldness, int(seed))
-    error, by_chance = drawn.error(bins), drawn.error_by_chance(bins)
-    with place:
-        draw_reliability(drawn.reliability(bins), drawn.above_one, FORECASTER, "learn-forecaster")
-        st.markdown(
-            f"ECE **{percent(error)}**; chance alone would give {percent(by_chance)} on average (n = {num_cases:,}, "
-            f"{bins} bins)."
-        )
-        explain(HOW_TO_READ)
-    few, many = (learn_numbers.forecast(n, 1.0, int(seed)) for n in (200, 10_000))
-    return Answer(
-        "Set the boldness to 1, n to 200 and the bins to 30. The ECE is not 0. Is the forecaster lying?",
-        "No: it says exactly the chances that were used to draw what came true. With 200 cases in 30 bins, a few a "
-        f"bin, chance alone gives an ECE of {percent(few.error_by_chance(30))} on average, and this draw gave "
-        f"{percent(few.error(30))}. With 10,000 cases and 15 bins it would be {percent(many.error_by_chance(15))}. "
-        "An ECE means nothing without n and the number of bins; this app shows them beside each one.",
-    )
-
-
 def fit(accuracy: tuple[float, ...]) -> LabResult:
-    """The live lab's fit on photographs for an expert of this accuracy a class, few seeds for speed."""
+    """The live lab's fit on photographs for an expert of this accuracy per class, with few seeds for speed."""
     dataset = LAB_DATASETS[PHOTOS]
     settings = LabSettings(
-        PHOTOS, accuracy, "others", dataset.default_noise, False, None, dataset.head, 1.0, SEEDS, 0, False
+        dataset=PHOTOS,
+        accuracy=accuracy,
+        wrong="others",
+        noise=dataset.default_noise,
+        random_labels=False,
+        train_size=None,
+        head=dataset.head,
+        alpha=1.0,
+        num_seeds=SEEDS,
+        seed=0,
+        with_asymmetric=False,
     )
     return shared.fit_board().get(
         settings,
-        lambda on_progress: shared.workers().run(settings, View(), on_progress=on_progress),
+        lambda on_progress: shared.workers().run(settings, Binning(), on_progress=on_progress),
         lambda _share: None,
-    )
-
-
-def half_expert(first: float) -> tuple[float, ...]:
-    """An accuracy a class: `first` in the first half of the classes, 20 % in the others, as in the paper."""
-    count = len(LAB_DATASETS[PHOTOS].class_names)
-    return (first,) * (count // 2) + (0.2,) * (count - count // 2)
-
-
-def draw_reliability(table: pd.DataFrame, above_one: pd.DataFrame, look: Look, key: str) -> None:
-    """A reliability diagram of a table of `comparison.reliability`, and of `comparison.above_one`."""
-    bounded = all(one.is_bounded.get(key.removeprefix("learn-"), True) for one in SURROGATES.values())
-    picture(
-        charts.reliability(table, above_one, look, is_bounded=bounded),
-        key,
-        f"Reliability diagram of {look.title}",
-        "; ".join(
-            f"says {percent(row['mean_probability'], 0)}, true in {percent(row['share_correct'], 0)} of "
-            f"{row['cases']:,.0f}"
-            for row in table[table["n"] > 0].to_dict("records")
-        ),
     )

@@ -1,24 +1,22 @@
-"""The second half of the lesson: three ways to say how likely the expert is right, and what a wrong one costs."""
+"""Steps of the lesson on the three estimators of P(the expert is right): odds, proxy, one-vs-all."""
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from app.kit import section
+from app.kit.charts import is_bounded
 from app.kit.looks import ESTIMATORS
-from app.kit.notes import DIAGNOSIS_NOTE, MEDICAL_ICON
 from app.kit.numbers import estimate, percent, rows_of
 from app.learn import charts
 from app.learn import numbers as learn_numbers
+from app.learn.asking import PHOTOS, fit
+from app.learn.calibration import HOW_TO_READ, draw_reliability
 from app.learn.frame import Answer, explain, picture, slide, slide_share, step, step_above
-from app.learn.steps import HOW_TO_READ, PHOTOS, draw_reliability, fit, half_expert
 from l2d_core.datasets import LAB_DATASETS
-from l2d_core.experts.simulated import DERMATOLOGIST_RECALL
 
 SLIPS = np.linspace(-1, 1, 81)
 HALF = 0.5
-MOST_GROUPS = 12
-STRICT = 0.02
 
 
 def why_odds_leave() -> Answer:
@@ -114,18 +112,24 @@ def one_question_each() -> Answer:
         first_five = ", ".join(LAB_DATASETS[PHOTOS].class_names[:5])
         explain(f"These are {first_five}. In the other five 20 %, as the first expert in the paper.")
     result = fit(half_expert(first))
-    seen = result.first_look
-    rows = rows_of(seen.summary, "estimator")
-    for name, column in zip(seen.reliability, places, strict=True):
+    tables = result.tables
+    rows = rows_of(tables.summary, "estimator")
+    for name, column in zip(tables.reliability, places, strict=True):
         with column:
             st.markdown(f"{section.name_of(name)}, ECE **{estimate(rows[name, 'ece'])}**", unsafe_allow_html=True)
-            draw_reliability(seen.reliability[name], seen.above_one[name], ESTIMATORS[name], f"learn-{name}")
+            draw_reliability(
+                tables.reliability[name],
+                tables.above_one[name],
+                ESTIMATORS[name],
+                f"learn-{name}",
+                is_bounded=is_bounded(name),
+            )
     explain(HOW_TO_READ)
     ece = {name: rows[name, "ece"]["mean"] for name in ("odds", "proxy", "sigmoid")}
     above = rows["odds", "above_one"]["mean"]
-    over = seen.above_one["odds"]
+    over = tables.above_one["odds"]
     right_above = f"; of those the expert is right in {percent(over['share_correct'].iloc[0])}" if len(over) else ""
-    proxy = seen.reliability["proxy"].dropna()
+    proxy = tables.reliability["proxy"].dropna()
     said, true = (float(np.average(proxy[name], weights=proxy["n"])) for name in ("mean_probability", "share_correct"))
     best = min(ece, key=lambda name: ece[name])
     return Answer(
@@ -138,92 +142,7 @@ def one_question_each() -> Answer:
     )
 
 
-def calibrated_is_not_useful() -> Answer:
-    """Calibration and knowledge are two things."""
-    one, many = learn_numbers.grouped(1), learn_numbers.grouped(MOST_GROUPS)
-    text, place = step(
-        f"An expert is right in {percent(one.said[0], 0)} of all cases. Whoever says {percent(one.said[0], 0)} of each "
-        "one is calibrated, and tells you nothing. Here one-vs-all's estimate is made **coarse**: it knows only in "
-        "which of some groups a case lies, and says how often the expert was right there, on other photographs. The "
-        "**Brier score**, the mean squared error of what is said, has two parts to tell that apart: how untrue the "
-        "numbers are (**miscalibration**), and how much they differ rightly (**discrimination**)."
-    )
-    with text:
-        groups = slide("Groups that it can tell apart", "groups", 1, MOST_GROUPS, 1)
-    now = learn_numbers.grouped(groups)
-    split = now.decomposition
-    table = pd.DataFrame(
-        {
-            "part": ["miscalibration (lower is better)", "discrimination (higher is better)"],
-            "value": [split.miscalibration, split.discrimination],
-        }
-    )
-    with place:
-        picture(
-            charts.parts(table),
-            "learn-parts",
-            "Miscalibration and discrimination",
-            f"miscalibration {split.miscalibration:.4f}, discrimination {split.discrimination:.4f}.",
-        )
-        st.markdown(
-            f"ECE **{percent(now.error)}**. Handing over where this estimate is higher than the machine's own chance "
-            f"of being right, as it says it, both together are right in **{percent(now.system.value)}** "
-            f"(n = {now.system.n:,})."
-        )
-        explain(f"It says, from group to group: {', '.join(percent(share, 0) for share in now.said)}.")
-    return Answer(
-        "With one group the ECE is close to 0. Would you rather have that estimate?",
-        f"Its ECE is {percent(one.error)} against {percent(many.error)} with {many.groups} groups, but it tells no "
-        f"two cases apart: its discrimination is {one.decomposition.discrimination:.4f} against "
-        f"{many.decomposition.discrimination:.4f}. Deciding by it, {percent(one.system.value)} are right, with "
-        f"{many.groups} groups {percent(many.system.value)}. Ask for both: true numbers, and numbers that differ from "
-        "case to case.",
-    )
-
-
-def when_risk_is_understated() -> Answer:
-    """What a doctor is told, and what is true."""
-    st.caption(f"{MEDICAL_ICON} {DIAGNOSIS_NOTE}")
-    text, place = step(
-        "Photographs of skin lesions, with a simulated dermatologist who is right about moles in "
-        f"{percent(DERMATOLOGIST_RECALL['nv'], 0)} and about melanoma in {percent(DERMATOLOGIST_RECALL['mel'], 0)}. "
-        "The clinic passes a case on without a second look if the **risk** that she errs, 1 - P, is said to be small. "
-        "Set how small. How often is she wrong in the cases that pass?"
-    )
-    with text:
-        most = slide_share("Risk said to be at most", "risk", 1, 30, 5)
-    found = learn_numbers.understated(most)
-    names = {"softmax": "odds", "one_vs_all": "sigmoid"}
-    rows = [
-        {"title": ESTIMATORS[names[name]].title, "estimator": names[name], **vars(one)}
-        for name, one in found.items()
-        if one.n
-    ]
-    table = pd.DataFrame(rows, columns=["title", "estimator", "n", "said", "true", "low", "high"])
-    told = "; ".join(
-        f"{row['title']}: said {percent(row['said'])}, true {percent(row['true'])} "
-        f"({percent(row['low'], 0)} to {percent(row['high'], 0)}, n = {row['n']:,})"
-        for row in rows
-    )
-    told = told or "No lesion passes at this limit."
-    with place:
-        picture(
-            charts.risks(table, most),
-            "learn-risks",
-            "Risk that is said, and how often she is wrong",
-            told,
-        )
-        explain(
-            "Bars: how often she is wrong, with a 95 % interval. Thick tick: the mean that was said. Dashed: your "
-            "limit."
-        )
-        st.markdown("\n".join(f"- {part}" for part in told.split("; ")))
-    strict = learn_numbers.understated(STRICT)
-    odds, ours = strict["softmax"], strict["one_vs_all"]
-    return Answer(
-        f"Set the limit to {percent(STRICT, 0)}. What did the softmax network promise, and what came true?",
-        f"It says {percent(odds.said)} on average, and she is wrong in {percent(odds.true)} of {odds.n:,} lesions: "
-        f"odds at or above 100 % promise no risk at all. One-vs-all lets {ours.n:,} pass; it says "
-        f"{percent(ours.said)}, and {percent(ours.true)} are wrong ({percent(ours.low, 0)} to "
-        f"{percent(ours.high, 0)}). What calibration is for: whoever acts on the number must be able to believe it.",
-    )
+def half_expert(first: float) -> tuple[float, ...]:
+    """Accuracy per class: `first` in the first half of the classes, 20 % in the others, as in the paper."""
+    count = len(LAB_DATASETS[PHOTOS].class_names)
+    return (first,) * (count // 2) + (0.2,) * (count - count // 2)
