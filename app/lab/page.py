@@ -6,8 +6,9 @@ import streamlit as st
 
 from app.fits import shared
 from app.kit.notes import DIAGNOSIS_NOTE, MEDICAL_ICON
-from app.lab import settings_panel
-from app.sharing import state, teacher
+from app.lab import settings_panel, state
+from app.sharing import state as sharing_state
+from app.sharing import teacher
 from l2d_core.datasets import LAB_DATASETS
 
 
@@ -21,13 +22,13 @@ def results() -> ModuleType:
 with st.container(horizontal=True, vertical_alignment="bottom"):
     st.title("Live lab", anchor=False, width="content")
     st.markdown("When may we believe that the expert will be right?", width="content")
-teacher_settings = state.teacher()
+teacher_settings = sharing_state.teacher()
 teacher.draw(teacher_settings)
 with st.sidebar:
     settings = settings_panel.draw(teacher_settings)
 if LAB_DATASETS[settings.dataset].is_medical:
     st.caption(f"{MEDICAL_ICON} {DIAGNOSIS_NOTE}")
-binning = settings_panel.current_binning()
+binning = state.binning()
 status = st.empty()
 seeds = "1 seed" if settings.num_seeds == 1 else f"{settings.num_seeds} seeds"
 try:

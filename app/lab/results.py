@@ -12,7 +12,7 @@ from app.fits.settings import Binning
 from app.kit import charts, numbers, section, summary
 from app.kit.looks import ESTIMATORS, SYSTEMS
 from app.lab import plane
-from app.lab.settings_panel import STRATEGIES
+from app.lab.state import STRATEGIES
 
 Rows = Mapping[tuple[str, str], numbers.Row]
 

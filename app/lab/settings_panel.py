@@ -1,15 +1,13 @@
 """The live lab's controls: the expert, the data, the head and the seeds."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app.fits.settings import Binning, LabSettings
+from app.fits.settings import LabSettings
 from app.kit import expert_panel
-from app.lab import people_panel
+from app.lab import people_panel, state
 from app.sharing.teaching import TeacherSettings
 from l2d_core.config import HEADS, HeadConfig
 from l2d_core.datasets import LAB_DATASETS, LabDataset
@@ -17,8 +15,6 @@ from l2d_core.datasets import LAB_DATASETS, LabDataset
 TRAIN_SIZES = (100, 300, 1000, 3000)
 ALL = "all"
 MAX_SEED = 2**31 - 1
-STRATEGIES = {"equal_width": "Equal width", "equal_mass": "Equal mass"}  # of bins
-HEAD_TITLES = {"linear": "Linear", "mlp": "Small MLP (one hidden layer)"}
 
 
 def draw(teacher: TeacherSettings = TeacherSettings()) -> LabSettings:  # noqa: B008 (frozen)
@@ -28,7 +24,7 @@ def draw(teacher: TeacherSettings = TeacherSettings()) -> LabSettings:  # noqa: 
         name = st.selectbox(
             "Data set",
             list(LAB_DATASETS),
-            format_func=_title,
+            format_func=state.title_of,
             key="data",
             bind="query-params",
             disabled="data_set" in locked,
@@ -61,40 +57,6 @@ def draw(teacher: TeacherSettings = TeacherSettings()) -> LabSettings:  # noqa: 
         with_asymmetric=with_asymmetric,
         people=people,
     )
-
-
-def current_binning() -> Binning:
-    """The bins that were last chosen, or the first ones."""
-    state = st.session_state
-    return Binning(state.get("bins", Binning.bins), state.get("bin_kind", Binning.strategy))
-
-
-def settings_keys(name: str | None) -> dict[str, Callable[[Any], str] | None]:
-    """The keys of all settings of a data set, each with how its value is written in a link, or None for as it is."""
-    if name not in LAB_DATASETS:
-        name = next(iter(LAB_DATASETS))
-    dataset = LAB_DATASETS[name]
-    people = {} if dataset.people is None else people_panel.settings_keys(name)
-    return {
-        "data": _title,
-        **people,
-        **expert_panel.settings_keys(name, dataset.class_names),
-        f"{name}_noise": None,
-        f"{name}_size": None,
-        "random_labels": None,
-        f"{name}_head": HEAD_TITLES.__getitem__,
-        f"{name}_epochs": None,
-        "alpha": None,
-        "asymmetric": None,
-        "seeds": None,
-        "seed": None,
-        "bins": None,
-        "bin_kind": STRATEGIES.__getitem__,
-    }
-
-
-def _title(name: str) -> str:
-    return LAB_DATASETS[name].title
 
 
 def _group(name: str, teacher: TeacherSettings) -> DeltaGenerator:
@@ -142,7 +104,7 @@ def _draw_head(name: str, dataset: LabDataset, is_locked: bool) -> tuple[HeadCon
         "Head",
         HEADS,
         HEADS.index(default.kind),
-        format_func=HEAD_TITLES.get,
+        format_func=state.HEAD_TITLES.get,
         key=f"{name}_head",
         bind="query-params",
         disabled=is_locked,
@@ -183,14 +145,10 @@ def _draw_seeds(is_locked: bool) -> tuple[int, int]:
         "linear head starts at 0). Numbers are means with a 95 % interval over the seeds, for one split and one set of "
         "test cases, those of the first seed: another split moves accuracies more than that. Shuffle to see.",
     )
-    st.session_state.setdefault("seed", 0)
+    state.begin_with_seed_0()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        seed = st.number_input("First seed", 0, MAX_SEED, key="seed", bind="query-params", disabled=is_locked)
-        st.button("Shuffle", icon=":material/casino:", on_click=_shuffle, disabled=is_locked, help="Take another seed")
+        seed = st.number_input("First seed", 0, MAX_SEED, key=state.SEED, bind="query-params", disabled=is_locked)
+        st.button(
+            "Shuffle", icon=":material/casino:", on_click=state.shuffle, disabled=is_locked, help="Take another seed"
+        )
     return num_seeds, int(seed)
-
-
-def _shuffle() -> None:
-    import random
-
-    st.session_state["seed"] = random.SystemRandom().randrange(10_000)

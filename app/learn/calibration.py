@@ -9,7 +9,8 @@ from app.kit.notes import DIAGNOSIS_NOTE, MEDICAL_ICON
 from app.kit.numbers import percent
 from app.learn import charts as learn_charts
 from app.learn import numbers as learn_numbers
-from app.learn.frame import Answer, explain, key_of, note_setting, picture, slide, slide_share, step
+from app.learn.frame import Answer, explain, note_setting, picture, slide, slide_share, step
+from app.learn.state import key_of
 from l2d_core.experts.simulated import DERMATOLOGIST_RECALL
 
 HOW_TO_READ = (

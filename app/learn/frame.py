@@ -14,31 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app.kit import section
 from app.kit.charts import Spec
-
-# Of all steps, in their order: a link holds those that were set, and a step knows those of the others.
-SETTINGS = (
-    "asked",
-    "vehicles",
-    "animals",
-    "n",
-    "bins",
-    "boldness",
-    "draw",
-    "right",
-    "first",
-    "slip",
-    "proxy",
-    "first_half",
-    "groups",
-    "risk",
-)
-
-
-def key_of(name: str) -> str:
-    """The key, in the session and in the address, of one of SETTINGS."""
-    if name not in SETTINGS:
-        raise ValueError(f"the setting must be one of {', '.join(SETTINGS)}, got {name}")
-    return f"learn_{name}"
+from app.learn.state import key_of
 
 
 @dataclass(frozen=True)

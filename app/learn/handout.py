@@ -1,4 +1,4 @@
-"""The whole lesson as one HTML file: each step with its text, the reader's settings, the pictures, and the answer."""
+"""The whole lesson as one HTML file: each step with its text, the reader's settings, the pictures and the answer."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -8,13 +8,12 @@ import streamlit as st
 
 from app.kit import document, glossary
 from app.kit.notes import DIAGNOSIS_NOTE
-from app.learn import frame
+from app.learn import frame, state
 from app.learn.frame import Answer, Sheet
 
 WIDTH, SMALL = 520, 300
 Step = tuple[str, Callable[[], Answer]]
 Page = tuple[str, Sheet, Answer]
-KEY = "learn_handout_file"
 
 
 def draw(steps: Sequence[Step], now: int, sheet: Sheet, answer: Answer) -> None:
@@ -28,10 +27,10 @@ def draw(steps: Sequence[Step], now: int, sheet: Sheet, answer: Answer) -> None:
         if wanted:
             with st.spinner("Drawing all steps ..."):
                 pages = _all_pages(steps, now, sheet, answer)
-                st.session_state[KEY] = html(pages)
-        if KEY in st.session_state:
+                state.set_handout(html(pages))
+        if state.handout():
             st.download_button(
-                "Save the handout", st.session_state[KEY], "handout.html", "text/html", icon=":material/download:",
+                "Save the handout", state.handout(), "handout.html", "text/html", icon=":material/download:",
                 on_click="ignore",
             )  # fmt: skip
 
@@ -45,8 +44,8 @@ def _all_pages(steps: Sequence[Step], now: int, sheet: Sheet, answer: Answer) ->
                 pages.append((title, sheet, answer))
                 continue
             with frame.noting(str(place)) as other:
-                told = draw_step()
-            pages.append((title, other, told))
+                its_answer = draw_step()
+            pages.append((title, other, its_answer))
     return pages
 
 

@@ -8,7 +8,7 @@ import pytest
 from lab_page import open_home
 
 from app.kit.numbers import percent
-from app.learn import handout
+from app.learn import handout, state
 from app.learn import numbers as learn_numbers
 
 LEARN = "learn/page.py"
@@ -164,7 +164,7 @@ def test_the_handout_is_one_file_with_every_step_the_readers_settings_and_the_an
     app = open_step("1", learn_asked=30)
     app.button[-1].click().run()
     assert not app.exception
-    html = app.session_state[handout.KEY]
+    html = app.session_state[state._HANDOUT]
     assert [int(number) for number in re.findall(r"<h2>(\d)\. ", html)] == list(range(1, 9))
     assert html.count("<figure>") == html.count("<svg") == 11
     assert "Handed to the expert: 30 %" in html

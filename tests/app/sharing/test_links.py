@@ -11,9 +11,9 @@ from lab_page import LAB, ROOT, open_digits, open_home, open_lab, open_link, tex
 from app.compare.links import LINKS as COMPARE_LINKS
 from app.fits import shared
 from app.kit.text import WORD_JOINER, plain
-from app.lab import settings_panel
+from app.lab import state as lab_state
 from app.lab.links import LINKS as LAB_LINKS
-from app.learn import frame
+from app.learn import state as learn_state
 from app.lesions.links import LINKS as LESION_LINKS
 from app.paper.links import LINKS as PAPER_LINKS
 from app.sharing import carried, foot, links, state, teaching
@@ -83,7 +83,7 @@ def test_a_note_repeats_no_markup_and_no_long_text():
 def test_every_setting_of_every_data_set_is_in_the_link_of_the_lab():
     for name, dataset in LAB_DATASETS.items():
         app = open_lab(data=name, seeds=1, **{f"{name}_epochs": 1})
-        keys = settings_panel.settings_keys(name)
+        keys = lab_state.settings_keys(name)
         settings = links.settings_of({key: app.session_state[key] for key in keys if key in app.session_state}, keys)
         people = set() if dataset.people is None else {f"{name}_people"}
         assert set(keys) - set(settings) <= people  # who the person is counts only where people are asked
@@ -262,7 +262,7 @@ LEARN = "learn/page.py"
 
 
 def test_a_link_from_the_lesson_holds_the_settings_of_all_steps_and_none_of_them_is_noted_as_unknown():
-    everything = {frame.key_of(name): "5" for name in frame.SETTINGS} | {
+    everything = {learn_state.key_of(name): "5" for name in learn_state.SETTINGS} | {
         "learn_n": "500",
         "learn_slip": "0",
     }
@@ -311,7 +311,7 @@ def test_no_choice_is_called_by_anothers_title(page):
 
 def test_every_choice_of_the_lab_that_is_shown_by_a_title_has_a_name_in_links():
     for name in LAB_DATASETS:
-        keys = settings_panel.settings_keys(name)
+        keys = lab_state.settings_keys(name)
         assert {key for key, shown in keys.items() if shown is not None} <= LAB_LINKS.titles().keys()
 
 
@@ -342,7 +342,7 @@ def test_the_settings_of_the_lesson_are_those_of_its_steps():
         app = open_link(LEARN, {"step": str(number)})
         widgets = [*app.slider, *app.select_slider, *app.number_input]
         drawn |= {widget.key for widget in widgets}
-    assert drawn == {frame.key_of(name) for name in frame.SETTINGS}
+    assert drawn == {learn_state.key_of(name) for name in learn_state.SETTINGS}
 
 
 def test_a_link_of_compare_carries_runs_and_every_setting_and_junk_in_one_is_noted():
