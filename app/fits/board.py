@@ -1,4 +1,4 @@
-"""Fits that sessions share: each runs once, whoever asks, and is dropped when nobody waits for it any more."""
+"""Fits that sessions share: each runs once, and is dropped when no session waits for it any more."""
 
 import threading
 from collections import OrderedDict
@@ -12,7 +12,7 @@ POLL_SECONDS = 0.2
 
 @dataclass
 class _Flight:
-    """One fit under way or done. `waiting` and `progress` are only written under the board's lock or by its thread."""
+    """One running or finished fit. `waiting` is written under the board's lock, `progress` by the fit's thread."""
 
     waiting: int = 0
     progress: float = 0.0
@@ -24,7 +24,7 @@ class FitBoard:
 
     A fit runs in a thread of its own, which makes no call to Streamlit. `get` waits for it in the caller's thread and
     calls `on_wait` in between: where that raises (as Streamlit does to end a script run that is out of date), the
-    caller leaves; when the last one has left, the fit is told to stop and forgotten.
+    caller leaves; when the last one has left, the fit is stopped and forgotten.
     """
 
     def __init__(self, keep: int) -> None:
@@ -39,9 +39,9 @@ class FitBoard:
         on_wait: Callable[[float], None],
         meanwhile: Callable[[], object] = lambda: None,
     ) -> Any:
-        """The fit of that key: `make(on_progress)` of its first caller. A fit that failed is tried anew next time.
+        """The fit with that key, made by `make(on_progress)` of its first caller. A failed fit is retried.
 
-        meanwhile: called before it is waited for.
+        meanwhile: called before waiting.
         """
         flight = self._join(key, make)
         try:
@@ -86,5 +86,5 @@ class FitBoard:
 
         try:
             flight.result.set_result(make(on_progress))
-        except BaseException as problem:  # handed to whoever waits
+        except BaseException as problem:  # raised again in the callers that wait
             flight.result.set_exception(problem)

@@ -1,4 +1,4 @@
-"""An experiment of the live lab: from its settings to all that its page draws, without a call to Streamlit."""
+"""An experiment of the live lab, from its settings to everything that the page draws; makes no call to Streamlit."""
 
 import sys
 import time
@@ -23,15 +23,15 @@ from l2d_core.evaluation.probabilities import estimators_of
 from l2d_core.experts.simulated import expert_correct_probability, per_class
 from l2d_core.lab import heads
 
-# Fits bring threads of their own; the tables of a page are too small for more than one.
+# Fits run in parallel processes; the tables of a page are too small for more than one thread.
 torch.set_num_threads(1)
-# A fit makes thousands of short calls: it must not wait the usual 5 ms for another session's Python before each.
+# A fit makes thousands of short calls: it must not wait the usual 5 ms for another thread before each of them.
 sys.setswitchinterval(0.0005)
 
 
 @dataclass(frozen=True)
 class Truth:
-    """What is known of the expert: P(it is right), (N,) on the test cases; from the case itself, or from its class."""
+    """The true P(the expert is right), (N,) on the test cases: given the case, or given its class only."""
 
     probability: np.ndarray
     given_case: bool
@@ -41,7 +41,7 @@ class Truth:
 class Plane:
     """For data in the plane: points (G, 2), whether the Bayes rule defers there, and the test cases, (N, 2) and (N,).
 
-    deferred: surrogate -> (G,), in which share of the seeds a point is deferred.
+    deferred: surrogate -> (G,), the share of the seeds that defer a point.
     """
 
     points: np.ndarray
@@ -65,7 +65,7 @@ class Tables:
 
 @dataclass(frozen=True)
 class LabResult:
-    """A fit with all that the page draws of it. curves: surrogate -> `summary.coverage_curves`."""
+    """A fit with everything that the page draws. curves: surrogate -> `summary.coverage_curves`."""
 
     num_train: int
     num_test: int
@@ -79,7 +79,7 @@ class LabResult:
 
 
 def run(settings: LabSettings, binning: Binning, on_progress: Callable[[float], bool]) -> LabResult:
-    """Load, train and score what the settings ask for. on_progress as in `lab.fit`. OSError, ValueError say why not."""
+    """Load the data, train and score. on_progress as in `lab.heads.fit`. OSError, ValueError: why it cannot be done."""
     dataset = LAB_DATASETS[settings.dataset]
     splits = dataset.load(settings.seed, settings.noise)
     train = splits.train
@@ -117,7 +117,7 @@ def run(settings: LabSettings, binning: Binning, on_progress: Callable[[float], 
 
 
 def in_fast_precision(head: HeadConfig) -> HeadConfig:
-    """The head, to be trained in bfloat16 where this machine is made for it; its scores differ by rounding only."""
+    """The head with bfloat16 as its precision where this machine is fast at it; scores differ by rounding only."""
     return replace(head, precision="bfloat16" if has_fast_bfloat16() else "float32")
 
 

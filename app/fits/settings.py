@@ -7,9 +7,9 @@ from l2d_core.config import HeadConfig
 
 @dataclass(frozen=True)
 class LabSettings:
-    """All that decides a fit of the live lab. accuracy: the expert's, a class, in 0..1; train_size: None for all.
+    """All that determines a fit of the live lab. accuracy: the expert's, per class, in 0..1; train_size: None for all.
 
-    people: whose recorded answers the expert gives in training, a name of the data set's crowd; accuracy is empty then.
+    people: name of the recorded answers that are the expert's in training; accuracy is empty then.
     """
 
     dataset: str
@@ -37,7 +37,7 @@ class LabSettings:
 
 @dataclass(frozen=True)
 class Binning:
-    """The bins of the reliability diagrams and of all that is computed in bins; strategy as in `calibration`."""
+    """The bins of reliability diagrams and of everything computed in bins; strategy as in `calibration`."""
 
     bins: int = 15
     strategy: str = "equal_width"

@@ -1,4 +1,4 @@
-"""What all sessions share of the lab: its fits, the processes that make them, and their start in the background."""
+"""Shared by all sessions: the lab's fits, the processes that run them, and their start in the background."""
 
 import gc
 import threading

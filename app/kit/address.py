@@ -1,7 +1,7 @@
-"""What the page's address says, but for what was written into it a moment ago, which the browser may not know yet.
+"""The page's address, corrected for what the server has just written into it and the browser does not know yet.
 
-With every action a browser sends the address that it shows. What the server has just written reaches it a moment later:
-an action in between tells the old address, and would undo what was done.
+With every action a browser sends the address that it shows. What the server writes reaches it a moment later; an action
+in between sends the old address and would undo the change.
 """
 
 import time
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-SETTLE_SECONDS = 4.0  # from then on an old address is the browser's Back
+SETTLE_SECONDS = 4.0  # after that, an old address comes from the browser's Back
 _WRITTEN = "address_written"
 
 
 @dataclass(frozen=True)
 class _Written:
-    """What a name was given last, when, and what it had just before, of all times within SETTLE_SECONDS."""
+    """The values that a name was given last, when, and those that it had within SETTLE_SECONDS before."""
 
     new: list[str]
     at: float
@@ -24,20 +24,20 @@ class _Written:
 
 
 def read(name: str) -> list[str]:
-    """The values of a name in the address; [] where it is not there."""
-    told, written = st.query_params.get_all(name), _written(name)
-    if written is None or told == written.new or tuple(told) not in written.old:
-        return told
+    """The values of a name in the address; [] if it is not there."""
+    sent, written = st.query_params.get_all(name), _written(name)
+    if written is None or sent == written.new or tuple(sent) not in written.old:
+        return sent
     _put(name, written.new)
     return written.new
 
 
 def write(name: str, values: Sequence[str]) -> None:
-    """Give a name these values in the address; none: take it out."""
-    values, told, written = list(values), read(name), _written(name)
-    if told == values:
+    """Give a name these values in the address; without values it is removed."""
+    values, sent, written = list(values), read(name), _written(name)
+    if sent == values:
         return
-    old = (*(written.old if written else ()), tuple(told))
+    old = (*(written.old if written else ()), tuple(sent))
     st.session_state.setdefault(_WRITTEN, {})[name] = _Written(values, time.monotonic(), old)
     _put(name, values)
 

@@ -1,4 +1,4 @@
-"""Charts from tables: a function a chart, that takes a table and returns a Vega-Lite specification.
+"""Charts from tables: one function per chart, which takes a table and returns a Vega-Lite specification.
 
 The specification of a chart is built by Altair once and kept; a redraw only swaps the data beside it, so that the
 browser updates the marks in place.
@@ -16,21 +16,21 @@ import pyarrow as pa
 from app.kit.looks import ESTIMATORS, GREY, SYSTEMS, Look
 from l2d_core.surrogates import SURROGATES
 
-ABOVE_ONE = 1.1  # where, on a probability axis, the marks of estimates above 1 stand
+ABOVE_ONE = 1.1  # position of the marks of estimates above 1 on a probability axis
 AXIS_END = 1.2
-COUNTS_FLOOR, COUNTS_HEIGHT = -0.34, 0.24  # where, on the axis of shares, the bars of counts stand
+COUNTS_FLOOR, COUNTS_HEIGHT = -0.34, 0.24  # position and height of the bars of counts on the axis of shares
 TICKS = [0, 0.2, 0.4, 0.6, 0.8, 1]
 
 Spec = dict[str, Any]
-Columns = dict[str, pa.Array]  # of one length; Arrow, as the browser gets them, takes a tenth of a DataFrame's time
+Columns = dict[str, pa.Array]  # of equal length; Arrow, the browser's format, takes a tenth of a DataFrame's time
 
 
 def reliability(table: pd.DataFrame, above_one: pd.DataFrame, look: Look, *, is_bounded: bool) -> Spec:
     """Share right against estimate, bin by bin, over bars of counts that share the axis.
 
-    table: of `calibration.reliability_table` with `cases` and `cases_right`, a seed. above_one: one row, or none, with
-    share_correct, cases and cases_right of the estimates above 1. is_bounded: no estimate can be above 1, so there
-    is no zone to mark.
+    table: of `calibration.reliability_table`, with `cases` and `cases_right` per seed. above_one: one row, or none,
+    with share_correct, cases and cases_right of the estimates above 1. is_bounded: no estimate can be above 1, so
+    there is no zone to mark.
     """
     highest = max([*table["cases"].to_numpy(), *above_one["cases"].to_numpy(), 1])
     scale = COUNTS_HEIGHT / highest
@@ -61,7 +61,7 @@ def is_bounded(estimator: str) -> bool:
 
 
 def place_below_zero(table: pd.DataFrame) -> Columns:
-    """A histogram of risk as columns left, right, share and bin; that of all risks below 0 has a place of its own."""
+    """A histogram of risk as columns left, right, share and bin; the bin of all risks below 0 has a fixed width."""
     low, high = table["low"].to_numpy(), table["high"].to_numpy()
     below = low < 0
     names = ["below 0" if under else f"{a:.2f} to {b:.2f}" for under, a, b in zip(below, low, high, strict=True)]
@@ -71,7 +71,7 @@ def place_below_zero(table: pd.DataFrame) -> Columns:
 
 
 def coverage(curves: Columns, points: Columns, rules: Columns, measure: str) -> Spec:
-    """Accuracy against the share that the machine keeps.
+    """Accuracy against coverage.
 
     curves: line (of LINES), system, coverage, accuracy; points (operating points): system, coverage, accuracy;
     rules (horizontal references): line, system (empty for the expert), accuracy. measure: title of the accuracy axis.
@@ -81,18 +81,18 @@ def coverage(curves: Columns, points: Columns, rules: Columns, measure: str) -> 
 
 
 def truth(table: pd.DataFrame, estimator: str) -> Spec:
-    """The estimate against the true probability, a mark a case: columns true, estimate."""
+    """The estimate against the true probability, one mark per case: columns true, estimate."""
     return with_data(_truth_spec(estimator), cases=arrow({name: table[name] for name in table.columns}))
 
 
 def columns_of(names: Sequence[str], rows: Sequence[tuple[str | float | None, ...]]) -> Columns:
-    """Columns from rows, one value a name; without rows they are empty."""
+    """Columns from rows, which have one value per name; without rows they are empty."""
     values = zip(*rows, strict=True) if rows else [()] * len(names)
     return arrow({name: list(column) for name, column in zip(names, values, strict=True)})
 
 
 def stacked(parts: Sequence[Mapping[str, pd.Series | str]]) -> Columns:
-    """The parts one under the other, all with the same columns; a text stands for a column of it."""
+    """The parts concatenated; all have the same columns. A text stands for a constant column."""
     columns = {}
     for name, first in parts[0].items():
         if isinstance(first, str):
@@ -107,12 +107,12 @@ def _length(part: Mapping[str, pd.Series | str]) -> int:
 
 
 def arrow(columns: Mapping[str, Any]) -> Columns:
-    """Arrays of Arrow, where NaN is "no value"."""
+    """Arrow arrays, in which NaN becomes null."""
     return {name: pa.array(np.asarray(values), from_pandas=True) for name, values in columns.items()}
 
 
 def with_data(spec: Spec, **tables: Columns) -> Spec:
-    """The specification with these tables, by name, beside those that it has."""
+    """The specification with these named tables added to its own."""
     data = {name: pa.table(columns) for name, columns in tables.items()}
     return {**spec, "datasets": {**spec.get("datasets", {}), **data}}
 
@@ -125,7 +125,7 @@ def _probability(title: str, *, labels: bool = True, end: float = AXIS_END) -> d
 
 
 def tooltips(*fields: tuple[str, str, str]) -> list[alt.Tooltip]:
-    """Numbers to be shown at a mark: column, title, format."""
+    """Tooltips of numbers: column, title, format."""
     return [alt.Tooltip(field, type="quantitative", title=title, format=form) for field, title, form in fields]
 
 
@@ -284,8 +284,8 @@ def _truth_spec(estimator: str) -> Spec:
 
 
 def finish(chart: alt.TopLevelMixin) -> Spec:
-    """The chart as a dict, with its own small tables inside and the named ones left to be filled."""
+    """The chart as a dict that contains its own small tables; named tables are filled in later."""
     spec = chart.to_dict(validate=False)  # the tests validate it
-    # A screen reader gets a chart's numbers as text beside it (section.chart), and not mark by mark.
+    # A screen reader reads a chart's numbers as text beside it (section.chart), not mark by mark.
     spec["config"] = {"legend": {"layout": {"bottom": {"direction": "vertical"}}}, "mark": {"aria": False}}
     return spec

@@ -1,4 +1,4 @@
-"""An HTML file that needs nothing else: headed, styled, with charts as SVG inside, and no script or address in it."""
+"""A self-contained HTML file: styled, with charts as SVG, without scripts and without external resources."""
 
 from collections.abc import Sequence
 from html import escape
@@ -28,7 +28,7 @@ def page(title: str, parts: Sequence[str]) -> str:
 
 
 def alone(spec: Spec, width: int) -> Spec:
-    """A chart's specification with its data as plain values and a width of its own, to be drawn without a browser."""
+    """A chart's specification with its data as plain values and a fixed width, to be drawn without a browser."""
     data = {
         name: table.to_pylist() if isinstance(table, pa.Table) else table
         for name, table in spec.get("datasets", {}).items()

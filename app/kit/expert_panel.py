@@ -1,4 +1,4 @@
-"""The simulated expert's controls: a preset, a slider a class, what a wrong answer looks like, the matrix."""
+"""The simulated expert's controls: a preset, one slider per class, the rule for wrong answers, the matrix."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -14,9 +14,9 @@ WRONG_TITLES = {"others": "Any other class, evenly", "all": "Any class, evenly (
 def draw(
     dataset: str, class_names: Sequence[str], titles: Mapping[str, str], *, disabled: bool = False
 ) -> tuple[tuple[float, ...], str]:
-    """Draw the controls; returns the accuracy a class, in 0..1, and the rule for wrong answers.
+    """Draw the controls; returns the accuracy per class, in 0..1, and the rule for wrong answers.
 
-    titles: what a class is called beside its slider, where that is not its name.
+    titles: labels of the sliders of classes that are not shown by their names.
     """
     above = st.container()
     st.caption("How often it knows the answer, by true class:")
@@ -42,7 +42,7 @@ def draw(
         help="With the second choice a guess can hit the true class, as in the authors' code: 75 % of ten classes "
         "is then right in 77.5 %.",
     )
-    with above:  # drawn last: the sliders have what a link asks for only once they are drawn
+    with above:  # drawn last: the sliders have the values of a link only once they are drawn
         _draw_preset(dataset, class_names, disabled)
     matrix = st.expander("The expert as a matrix", icon=":material/grid_on:", on_change="rerun")
     if matrix.open:
@@ -52,19 +52,19 @@ def draw(
 
 
 def settings_keys(dataset: str, class_names: Sequence[str]) -> dict[str, Callable[[str], str] | None]:
-    """The keys of its settings, each with how its value is written in an address, or None for as it is."""
+    """The keys of its settings, each with the function that writes its value in an address; None: as it is."""
     return {_key(dataset, name): None for name in class_names} | {"wrong": WRONG_TITLES.__getitem__}
 
 
 def set_expert(dataset: str, class_names: Sequence[str], accuracy: Sequence[float], wrong: str) -> None:
-    """Set the controls, before they are drawn, to an accuracy a class, in 0..1, and a rule for wrong answers."""
+    """Set the controls, before they are drawn, to an accuracy per class, in 0..1, and a rule for wrong answers."""
     for name, value in zip(class_names, accuracy, strict=True):
         st.session_state[_key(dataset, name)] = round(100 * value)
     st.session_state["wrong"] = wrong
 
 
 def dataset_default(class_names: Sequence[str]) -> str:
-    """The preset to start from: the dermatologist where the classes are hers, else the paper's 75/20."""
+    """The first preset: the dermatologist if her classes are the data set's, otherwise the paper's 75/20."""
     return "dermatologist" if PRESETS["dermatologist"].fits(class_names) else "half"
 
 
@@ -72,7 +72,7 @@ def _draw_preset(dataset: str, class_names: Sequence[str], disabled: bool) -> No
     offered = [name for name, preset in PRESETS.items() if preset.fits(class_names)]
     k_key = f"{dataset}_k"
     current, k = _matching_preset(dataset, class_names, offered)
-    # A menu and not a select box: it holds no value that a message sent before the last answer came could bring back.
+    # A menu, not a select box: it has no value that a message sent before the last answer could restore.
     st.menu_button(
         "Expert: own setting" if current == OWN else f"Expert: {PRESETS[current].title}",
         offered,
@@ -110,10 +110,13 @@ def _draw_preset(dataset: str, class_names: Sequence[str], disabled: bool) -> No
 
 
 def _matching_preset(dataset: str, class_names: Sequence[str], offered: Sequence[str]) -> tuple[str, int]:
-    """The preset that the sliders stand at, with its k; the one chosen last, if several fit; OWN where none does."""
+    """The preset that matches the sliders, with its k; the last chosen one if several match, OWN if none does."""
     now = [st.session_state[_key(dataset, name)] for name in class_names]
     wrong, last_k = st.session_state["wrong"], _k(dataset, class_names)
-    tried = [last_k, *(k for k in range(len(class_names) + 1) if k != last_k)]  # a link holds no k, but the sliders
+    tried = [
+        last_k,
+        *(k for k in range(len(class_names) + 1) if k != last_k),
+    ]  # a link has the sliders' values but no k
     fitting = {}
     for name in (one for one in offered if PRESETS[one].wrong == wrong):
         ks = tried if PRESETS[name].takes_k else [last_k]

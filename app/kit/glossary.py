@@ -1,4 +1,4 @@
-"""The words of the app, each in a sentence and, where there is one, its formula."""
+"""The terms of the app, each explained in one sentence, with its formula if there is one."""
 
 import streamlit as st
 
@@ -54,12 +54,12 @@ WORDS = (
 
 
 def draw() -> None:
-    """All words, folded away."""
+    """All terms, in a closed expander."""
     with st.expander("Glossary, with the formulas", icon=":material/menu_book:"):
         draw_words()
 
 
 def draw_words() -> None:
-    """All words, a line each."""
+    """All terms, one line each."""
     for word, meaning, formula in WORDS:
         st.markdown(f"**{word}.** {meaning}" + (f" ${formula}$" if formula else ""))

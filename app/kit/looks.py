@@ -1,11 +1,11 @@
-"""How each estimator and each party looks, everywhere: colour, marker and dash, so that colour is never alone."""
+"""The looks of estimators, systems and parties on all pages: colour, marker and dash, never colour alone."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Look:
-    """color: of the Okabe-Ito palette; shape: Vega's name; dash: Vega's on-off lengths in pixels."""
+    """color: from the Okabe-Ito palette; shape: Vega's name; dash: Vega's on-off lengths in pixels."""
 
     title: str
     color: str
@@ -27,7 +27,7 @@ SYSTEMS = {
     "asymmetric_softmax": Look("Asymmetric softmax system", "#E69F00", "triangle-up", (8, 3, 2, 3)),
 }
 
-# The parties, where a picture is not about estimators.
+# For pictures that are not about estimators.
 PARTIES = {
     "machine": Look("The machine", "#56B4E9", "triangle-up", (1, 0)),
     "expert": Look("The expert", "#009E73", "diamond", (4, 2)),

@@ -1,4 +1,4 @@
-"""Starting a module of this program as a Python of its own, from whichever folder the server was started in."""
+"""Starting a module of this program in a Python process of its own, whatever the server's working directory."""
 
 import os
 import sys
@@ -7,11 +7,11 @@ from l2d_core.common.paths import PROGRAM
 
 
 def command_of(module: str) -> list[str]:
-    """The command, but for the module's arguments; it needs `environment`."""
+    """The command without the module's arguments; it needs `environment`."""
     return [sys.executable, "-P", "-m", module]
 
 
 def environment() -> dict[str, str]:
-    """This process's environment, in which the program is found though it may not be installed."""
+    """This process's environment, extended so that the program is found even if it is not installed."""
     paths = [str(PROGRAM), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

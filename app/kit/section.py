@@ -1,4 +1,4 @@
-"""A section of charts: its question, what is drawn, a switch from charts to numbers, and the table to download."""
+"""A section of charts: its question, an explanation, a switch from charts to numbers, and the table to download."""
 
 from html import escape
 
@@ -13,9 +13,9 @@ VIEWS = ("Charts", "Numbers")
 
 
 def header(question: str, explanation: str, name: str, tables: dict[str, pd.DataFrame]) -> bool:
-    """Draw the head of a section; returns whether the numbers are wanted in place of the charts.
+    """Draw the header of a section; returns whether numbers are wanted instead of charts.
 
-    tables: what the charts draw, by estimator or system, for one CSV file.
+    tables: the data of the charts, by estimator or system, for one CSV file.
     """
     with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
         st.header(question, anchor=False, width="content")
@@ -41,22 +41,22 @@ def header(question: str, explanation: str, name: str, tables: dict[str, pd.Data
 
 
 def chart(spec: charts.Spec, key: str, name: str, text: str) -> None:
-    """Draw a Vega chart, and after it, for screen readers alone, what it shows with its numbers.
+    """Draw a Vega chart, followed by its content and numbers as text for screen readers only.
 
-    name: the chart's own accessible name. It stays the same as the numbers change: a new one would make the browser
-    build the chart anew instead of moving its marks.
+    name: the chart's accessible name. It must not depend on the numbers: with a new name the browser would rebuild the
+    chart instead of moving its marks.
     """
     st.vega_lite_chart(spec, key=key, alt=f"{name}. Its numbers are in the text that follows.")
     st.html(f'<p class="for-screen-readers">{escape(text)}</p>')
 
 
 def name_of(estimator: str) -> str:
-    """The estimator's name behind its colour, as HTML in Markdown."""
+    """The estimator's name after a mark in its colour, as HTML in Markdown."""
     look = ESTIMATORS[estimator]
     return f'<span class="mark" style="background: {look.color}"></span>**{look.title}**'
 
 
-# What the columns of the tables behind the charts are called on a page; columns that are not here are only in the CSV.
+# Column titles of the tables behind the charts; columns that are not listed are only in the CSV.
 COLUMNS = {
     "low": "from",
     "high": "to",
@@ -84,7 +84,7 @@ COLUMNS = {
 
 
 def table(frame: pd.DataFrame) -> None:
-    """A table of the columns of COLUMNS, three digits each; cases are those of one seed."""
+    """Show the columns in COLUMNS, with three digits; cases are those of one seed."""
     shown = frame[[name for name in COLUMNS if name in frame]].round(3)
     if "low" in shown and np.isneginf(shown["low"]).any():
         shown["low"] = ["no limit" if np.isneginf(low) else f"{low:g}" for low in shown["low"]]

@@ -1,4 +1,4 @@
-"""The one style sheet: what Streamlit's theme cannot say, in colours taken from the theme."""
+"""The style sheet: what Streamlit's theme cannot express, in the theme's colours."""
 
 import streamlit as st
 
@@ -30,7 +30,7 @@ _SHEET = """
 """
 
 
-# On the dark theme's light blue, white letters would be hard to read.
+# White letters would be hard to read on the dark theme's light blue.
 _DARK = """<style>
 [data-testid="stBaseButton-primary"] *, [data-testid="stMultiSelectTagsContainer"] [data-tag] * {color: #12161c;}
 </style>"""

@@ -1,14 +1,14 @@
-"""Text of visitors, so that it can stand on a page: shown letter by letter, and never read as Markdown."""
+"""Text from visitors, made safe for pages: shown literally, never interpreted as Markdown."""
 
 import re
 
 WORD_JOINER = "\u2060"
-# What begins an address or an icon: "https:" of "https://", "www" of "www.x", "@" of "a@x", ":" of ":material/x:".
+# Beginnings of addresses and icons: "https:" in "https://", "www" in "www.x", "@" in "a@x", ":" in ":material/x:".
 _LINKS = re.compile(r":(?=[\w/])|www(?=\.)|@", re.IGNORECASE)
 
 
 def plain(text: str) -> str:
-    """Text as Markdown that shows it letter by letter, and makes no link of it."""
+    """Markdown that shows the text literally, without links."""
     marks = " ,.-"
     return "".join(
         letter if letter.isalnum() or letter in marks else f"&#{ord(letter)};" for letter in without_links(text)
@@ -16,5 +16,5 @@ def plain(text: str) -> str:
 
 
 def without_links(text: str) -> str:
-    """Text of which Markdown makes no link and no icon: addresses are broken up by a mark without width."""
+    """The text with addresses and icons broken up by a zero-width mark, so that Markdown does not recognise them."""
     return _LINKS.sub(f"\\g<0>{WORD_JOINER}", text)

@@ -18,7 +18,7 @@ SEEDS = 4
 
 
 def why_ask() -> Answer:
-    """Two who err on different cases do better together."""
+    """Two parties that err on different cases are better together."""
     seen = learn_numbers.shipped(learn_numbers.PHOTOS)
     own = learn_numbers.own_choice(seen)
     text, place = step(
@@ -58,7 +58,7 @@ def why_ask() -> Answer:
 
 
 def which_expert() -> Answer:
-    """The network learns what this expert is good at."""
+    """The network learns the expert's strengths."""
     classes = LAB_DATASETS[PHOTOS].class_names
     text, place = step(
         "What is worth asking depends on **this** expert. Make one who is good at vehicles, or at animals, or at "

@@ -24,7 +24,7 @@ STRICT = 0.02
 
 
 def what_seventy_percent_means() -> Answer:
-    """Calibration, and how much of an error is noise alone."""
+    """Calibration, and the part of the ECE that is noise."""
     text, place = step(
         "To decide whether to ask, the network says **P**, the chance that the expert is right. It must be true: "
         "of the cases where it says 70 %, the expert should be right in 70 %. Then it is **calibrated**. Sort cases "
@@ -84,7 +84,7 @@ def what_seventy_percent_means() -> Answer:
 
 
 def calibrated_is_not_useful() -> Answer:
-    """Calibration and knowledge are two things."""
+    """Calibration and discrimination are different things."""
     one, many = learn_numbers.grouped(1), learn_numbers.grouped(MOST_GROUPS)
     text, place = step(
         f"An expert is right in {percent(one.said[0], 0)} of all cases. Whoever says {percent(one.said[0], 0)} of each "
@@ -127,7 +127,7 @@ def calibrated_is_not_useful() -> Answer:
 
 
 def when_risk_is_understated() -> Answer:
-    """What a doctor is told, and what is true."""
+    """The predicted and the true risk of a decision threshold."""
     st.caption(f"{MEDICAL_ICON} {DIAGNOSIS_NOTE}")
     text, place = step(
         "Photographs of skin lesions, with a simulated dermatologist who is right about moles in "
@@ -145,24 +145,24 @@ def when_risk_is_understated() -> Answer:
         if one.n
     ]
     table = pd.DataFrame(rows, columns=["title", "estimator", "n", "said", "true", "low", "high"])
-    told = "; ".join(
+    words = "; ".join(
         f"{row['title']}: said {percent(row['said'])}, true {percent(row['true'])} "
         f"({percent(row['low'], 0)} to {percent(row['high'], 0)}, n = {row['n']:,})"
         for row in rows
     )
-    told = told or "No lesion passes at this limit."
+    words = words or "No lesion passes at this limit."
     with place:
         picture(
             learn_charts.risks(table, most),
             "learn-risks",
             "Risk that is said, and how often she is wrong",
-            told,
+            words,
         )
         explain(
             "Bars: how often she is wrong, with a 95 % interval. Thick tick: the mean that was said. Dashed: your "
             "limit."
         )
-        st.markdown("\n".join(f"- {part}" for part in told.split("; ")))
+        st.markdown("\n".join(f"- {part}" for part in words.split("; ")))
     strict = learn_numbers.understated(STRICT)
     odds, ours = strict["softmax"], strict["one_vs_all"]
     return Answer(

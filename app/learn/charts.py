@@ -1,4 +1,4 @@
-"""The pictures of the lesson: a function a picture, that takes numbers and returns a Vega-Lite specification."""
+"""The charts of the lesson: one function per chart, which takes numbers and returns a Vega-Lite specification."""
 
 from functools import cache
 
@@ -13,42 +13,42 @@ ODDS_END = 2.0
 
 
 def team(curve: pd.DataFrame, point: tuple[float, float], machine: float, expert: float) -> Spec:
-    """System accuracy against the share that is handed over. curve: asked, accuracy; point: asked and accuracy now."""
+    """System accuracy against the share deferred. curve: asked, accuracy; point: the current asked and accuracy."""
     rules = arrow({"who": ["machine alone", "expert alone"], "accuracy": [machine, expert]})
     tables = {"curve": arrow({name: curve[name] for name in ("asked", "accuracy")}), "rules": rules}
     return with_data(_team_spec(), **tables, point=arrow({"asked": [point[0]], "accuracy": [point[1]]}))
 
 
 def by_class(table: pd.DataFrame) -> Spec:
-    """A bar a class: the share handed over, and a mark where the machine alone is right. class, n, share, machine."""
+    """One bar per class: the share deferred; marks: the machine's accuracy. Columns class, n, share, machine."""
     return with_data(_by_class_spec(), classes=arrow({name: table[name].to_numpy() for name in table.columns}))
 
 
 def three_shares(names: list[str], shares: list[float]) -> Spec:
-    """The softmax's shares of one case as bars, in this order; the last is the deferral's."""
+    """The softmax's shares for one case as bars, in this order; the last is that of deferring."""
     return with_data(_shares_spec(), shares=arrow({"what": names, "share": shares, "is_defer": ["no", "no", "yes"]}))
 
 
 def slips(curves: pd.DataFrame, slip: float, odds: float, sigmoid: float) -> Spec:
-    """What odds and one-vs-all say against how far the deferral's logit is off. curves: slip, said, estimator."""
+    """The estimates of odds and one-vs-all against the error of the deferral logit. curves: slip, said, estimator."""
     now = arrow({"slip": [slip, slip], "said": [min(odds, ODDS_END), sigmoid], "estimator": ["odds", "sigmoid"]})
     shown = curves[curves["said"] <= ODDS_END]
     return with_data(_slips_spec(), curves=arrow({name: shown[name].to_numpy() for name in shown.columns}), now=now)
 
 
 def proxy(curve: pd.DataFrame, now: tuple[float, float]) -> Spec:
-    """What the proxy says against what is true. curve: true, said; now: true and said of the expert that is set."""
+    """The proxy's estimate against the truth. curve: true, said; now: the current true and said."""
     point = arrow({"true": [now[0]], "said": [now[1]]})
     return with_data(_proxy_spec(), curve=arrow({name: curve[name] for name in ("true", "said")}), now=point)
 
 
 def parts(table: pd.DataFrame) -> Spec:
-    """Bars of the parts of the Brier score. columns part, value, in the order shown."""
+    """The parts of the Brier score as bars. Columns part, value, in the order shown."""
     return with_data(_parts_spec(), parts=arrow({name: table[name].to_numpy() for name in table.columns}))
 
 
 def risks(table: pd.DataFrame, most: float) -> Spec:
-    """What is said and what is true, a row an estimator: title, estimator, said, true, low, high; a rule at `most`."""
+    """Predicted and true risk, one row per estimator: title, estimator, said, true, low, high; a rule at `most`."""
     rows = arrow({name: table[name].to_numpy() for name in table.columns})
     return with_data(_risks_spec(), rows=rows, most=arrow({"most": [most]}))
 
@@ -211,7 +211,7 @@ def _risks_spec() -> Spec:
 
 
 def slip_curves(odds: np.ndarray, sigmoid: np.ndarray, slip: np.ndarray) -> pd.DataFrame:
-    """The table of `slips`: two curves over the same slips."""
+    """The table that `slips` draws: two curves over the same slips."""
     both = [
         pd.DataFrame({"slip": slip, "said": said, "estimator": name})
         for name, said in (("odds", odds), ("sigmoid", sigmoid))

@@ -20,7 +20,7 @@ HALF = 0.5
 
 
 def why_odds_leave() -> Answer:
-    """The softmax's odds have no upper end."""
+    """Softmax odds have no upper bound."""
     text, place = step(
         "Usually a network gives each class, and *ask*, a **score**, and a **softmax** makes them shares that sum to "
         "1. Trained perfectly, *ask* gets P/(1 + P), P being the chance that the expert is right: at most one half. To "
@@ -70,7 +70,7 @@ def why_odds_leave() -> Answer:
 
 
 def why_the_proxy_is_low() -> Answer:
-    """The share itself stays within 0 and 1, and is wrong by design."""
+    """Softmax's share of deferring stays within 0 and 1, and is wrong by design."""
     text, place = step(
         "Why not take the share of *ask* itself? It lies between 0 and 1. But in a perfectly trained network it is "
         "P/(1 + P), not P. This is the **proxy**: it puts cases in the right order, and is wrong as a number, however "
@@ -99,7 +99,7 @@ def why_the_proxy_is_low() -> Answer:
 
 
 def one_question_each() -> Answer:
-    """One-vs-all asks K + 1 separate questions."""
+    """One-vs-all answers K + 1 separate questions."""
     text, places = step_above(
         3,
         "**One-vs-all** asks a yes-or-no question for each class: is it class 1? class 2? ... and one more: *will the "

@@ -1,6 +1,6 @@
-"""The frame of a step of the lesson: text and controls beside its pictures, then a question with its answer hidden.
+"""The layout of a step of the lesson: text and controls beside charts, then a question with a hidden answer.
 
-Steps are drawn within `noting`: what is drawn is also noted in a `Sheet`, of which the handout is made.
+Steps are drawn within `noting`, which records them in a `Sheet`; the handout is made of sheets.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from app.learn.state import key_of
 
 @dataclass(frozen=True)
 class Answer:
-    """The question at the end of a step, and what is to be revealed, with numbers of this moment; Markdown."""
+    """The question at the end of a step and its answer, with the current numbers; Markdown."""
 
     question: str
     answer: str
@@ -27,9 +27,9 @@ class Answer:
 
 @dataclass
 class Sheet:
-    """What a step showed: text (Markdown), settings (label and value), pictures (specification, name, words), captions.
+    """The content of a step: text (Markdown), settings (label and value), charts (specification, name, words).
 
-    name: one a step, for keys.
+    name: unique per step, for keys.
     """
 
     name: str
@@ -44,7 +44,7 @@ _SHEET: ContextVar[Sheet] = ContextVar("sheet")
 
 @contextmanager
 def noting(name: str) -> Iterator[Sheet]:
-    """Note what a step draws meanwhile."""
+    """Record what a step draws within the context."""
     sheet = Sheet(name)
     token = _SHEET.set(sheet)
     try:
@@ -54,7 +54,7 @@ def noting(name: str) -> Iterator[Sheet]:
 
 
 def step(text: str) -> tuple[DeltaGenerator, DeltaGenerator]:
-    """Draw a step's text; returns the column below it, for controls, and the one for the picture."""
+    """Draw a step's text; returns the column below it, for controls, and the column for the chart."""
     with st.container(key=f"wide-charts-learn-{_SHEET.get().name}"):
         left, right = st.columns([5, 7], gap="large")
     _draw_text(left, text)
@@ -62,7 +62,7 @@ def step(text: str) -> tuple[DeltaGenerator, DeltaGenerator]:
 
 
 def step_above(num_pictures: int, text: str) -> tuple[DeltaGenerator, list[DeltaGenerator]]:
-    """As `step`, for several pictures in a row, with the text and the controls above them."""
+    """Like `step`, for several charts in a row below the text and the controls."""
     left, right = st.columns([7, 5], gap="large", vertical_alignment="bottom")
     _draw_text(left, text)
     with st.container(key=f"charts-learn-{_SHEET.get().name}"):
@@ -88,24 +88,24 @@ def slide_share(label: str, key: str, low: int, high: int, start: int, step: int
 
 
 def note_setting(label: str, value: Any) -> None:
-    """Note a setting that was made otherwise than by `slide`."""
+    """Record a setting that is not made by `slide`."""
     _SHEET.get().settings.append((label, str(value)))
 
 
 def picture(spec: Spec, key: str, name: str, words: str) -> None:
-    """Draw a chart, with its words for screen readers."""
+    """Draw a chart with its text for screen readers."""
     section.chart(spec, key, name, words)
     _SHEET.get().pictures.append((spec, name, words))
 
 
 def explain(text: str) -> None:
-    """Draw a caption: how to read a picture, or what is set for it; plain text."""
+    """Draw a caption, such as how to read a chart; plain text."""
     st.caption(text)
     _SHEET.get().captions.append(text)
 
 
 def ask(answer: Answer, key: str) -> None:
-    """Draw the question, and the answer behind a click."""
+    """Draw the question, and the answer after a click."""
     with st.container(border=True, key=f"question-{key}"):
         st.markdown(f"**Think first.** {answer.question}")
         if st.toggle("Show the answer", key=f"answer-{key}"):

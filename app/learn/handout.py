@@ -17,7 +17,7 @@ Page = tuple[str, Sheet, Answer]
 
 
 def draw(steps: Sequence[Step], now: int, sheet: Sheet, answer: Answer) -> None:
-    """A button that makes the file, and then one that saves it. now: the number of the step that is drawn already."""
+    """A button that makes the file, then one that saves it. now: the place of the step that is already drawn."""
     with st.container(horizontal=True):
         wanted = st.button(
             "Make a handout",
@@ -36,7 +36,7 @@ def draw(steps: Sequence[Step], now: int, sheet: Sheet, answer: Answer) -> None:
 
 
 def _all_pages(steps: Sequence[Step], now: int, sheet: Sheet, answer: Answer) -> list[Page]:
-    """All steps; those that are not on the page are drawn out of sight, with what was set when they last were."""
+    """All steps; those that are not on the page are drawn invisibly, with their last settings."""
     pages = []
     with st.container(key="hidden-handout"):
         for place, (title, draw_step) in enumerate(steps):
@@ -50,7 +50,7 @@ def _all_pages(steps: Sequence[Step], now: int, sheet: Sheet, answer: Answer) ->
 
 
 def html(pages: Sequence[Page]) -> str:
-    """The file; every text is escaped before its Markdown is read."""
+    """The file; all text is escaped before its Markdown is read."""
     parts = [
         "<p>When should a machine ask, and why must it be honest about it?</p>",
         f'<p class="note">{DIAGNOSIS_NOTE}</p>',
@@ -74,6 +74,6 @@ def html(pages: Sequence[Page]) -> str:
 
 
 def plain_html(text: str) -> str:
-    """Escaped, with what is bold or slanted in Markdown as such."""
+    """The text escaped, with Markdown's bold and italics as HTML."""
     text = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(text))
     return re.sub(r"\*(.+?)\*", r"<i>\1</i>", text)

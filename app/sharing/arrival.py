@@ -1,4 +1,4 @@
-"""A session's first run: what its address holds is read once, and what of it did not work is reported."""
+"""The address that a session began with: read once; what in it cannot be used is reported."""
 
 import streamlit as st
 
@@ -9,14 +9,14 @@ RESERVED = teaching.KEYS | {"job", "run", "base"}
 
 
 def arrive(page: Carried) -> None:
-    """Remember what the address held when the session began, before the page's widgets take their part of it."""
+    """Keep the address that the session began with, before the page's widgets read their part of it."""
     _read_names(page)
     if state.has_arrived():
         return
     given = st.query_params.to_dict()
     state.set_arrival(given)
     state.set_teacher(teaching.read(given))
-    # Streamlit's widgets stumble over these, where they drop other junk; what is no widget's is read elsewhere.
+    # Streamlit's widgets fail on these values, while they drop other junk; RESERVED keys belong to no widget.
     unusable = [key for key in links.unusable(given) if key not in RESERVED]
     for key in unusable:
         del st.query_params[key]
@@ -25,7 +25,7 @@ def arrive(page: Carried) -> None:
 
 
 def note_junk(page: Carried) -> None:
-    """Say, under the page that the session began with, what of the address did not work.
+    """Report, below the page that the session began with, what in the address could not be used.
 
     A setting whose widget has not been drawn yet, as in the lesson's other steps, is checked once it has.
     """

@@ -1,7 +1,7 @@
-"""What the links of a page carry: its settings, and lasting names of their choices.
+"""What a page's links carry: its settings, and permanent names of their choices.
 
-Each page says it of itself, in its `links.py`; the functions there import what they need only when they are called,
-since the router asks before a page has been drawn.
+Each page declares it in its `links.py`; the functions there import what they need only when called, because the router
+reads the declarations of all pages.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,7 +15,7 @@ Settings = Mapping[str, Shown | None]  # key of a setting -> how its value is wr
 
 @dataclass(frozen=True)
 class Carried:
-    """settings: all that a page's address may hold; None where the page has none.
+    """settings: everything that a page's address may contain; None for a page without settings.
 
     titles: names of choices, where Streamlit's own address writes the titles shown. in_address: the settings are read
     from the address, and not from the session. repeated: keys that may come several times. for_a_class: a teacher may
@@ -33,7 +33,7 @@ NOTHING = Carried(in_address=True)
 
 
 def with_titles(titles: Titles, *others: str) -> Settings:
-    """The settings that have titles, each written as one, and others, written as they are."""
+    """The settings with titles, written as these, and others, written as they are."""
     written: dict[str, Shown | None] = {key: choices.__getitem__ for key, choices in titles.items()}
     return written | dict.fromkeys(others)
 
@@ -45,7 +45,7 @@ def shorten(settings: Iterable[tuple[str, str]], titles: Titles) -> list[tuple[s
 
 
 def lengthen(given: Mapping[str, list[str]], titles: Titles) -> dict[str, list[str]]:
-    """Of an address, the keys that hold a name of a choice, with the title in its place, as Streamlit reads it.
+    """The keys of an address that contain the name of a choice, with the title in its place, as Streamlit expects it.
 
     What holds titles only, as addresses from the browser's own line do, is not in it.
     """

@@ -1,4 +1,4 @@
-"""Links to what a page shows: they carry every setting, as text in the address, and junk in one is noted.
+"""Links to what a page shows: every setting as text in the address, and notes on what in a link cannot be used.
 
 Streamlit itself restores a setting whose widget is bound to the address, and drops what does not fit.
 """
@@ -13,9 +13,9 @@ from app.kit.text import without_links
 VERSION = "1"
 VERSION_KEY = "v"
 MAX_NOTED = 5
-MAX_SHOWN = 40  # characters of a value from an address that are shown again
+MAX_SHOWN = 40  # characters of a value from an address that a note repeats
 
-Shown = Callable[[Any], str]  # how a setting's value is written in an address, where not as itself
+Shown = Callable[[Any], str]  # writes a setting's value in an address
 
 
 def write(value: Any, shown: Shown | None = None) -> str:
@@ -32,12 +32,12 @@ def write(value: Any, shown: Shown | None = None) -> str:
 
 
 def settings_of(state: Mapping[str, Any], keys: Mapping[str, Shown | None]) -> dict[str, str]:
-    """The settings of these keys that the session has, in their order, as text for an address."""
+    """The settings with these keys that the session has, in the keys' order, as text for an address."""
     return {key: write(state[key], shown) for key, shown in keys.items() if state.get(key) is not None}
 
 
 def address(page_url: str, settings: Iterable[tuple[str, str]]) -> str:
-    """The address of a page with these settings, in which a key may come again, and the version.
+    """The address of a page with the version and these settings, whose keys may repeat.
 
     What stood behind the page's own path is dropped.
     """
@@ -46,14 +46,14 @@ def address(page_url: str, settings: Iterable[tuple[str, str]]) -> str:
 
 
 def unusable(given: Mapping[str, str]) -> list[str]:
-    """The keys of what no setting can be: nothing at all, and numbers that are none, such as nan and 1e999."""
+    """The keys of values that no setting can have: empty text and numbers such as nan and 1e999."""
     return [key for key, text in given.items() if not text or not _is_finite(text)]
 
 
 def notes(
     given: Mapping[str, str], state: Mapping[str, Any], keys: Mapping[str, Shown | None], reserved: frozenset[str]
 ) -> list[str]:
-    """What of an address did not work, in words: another version, settings that are unknown, values that do not fit.
+    """Notes on what in an address cannot be used: another version, unknown settings, values that do not fit.
 
     given: what the address held; state: the session after the page was drawn; keys: the page's settings; reserved: what
     is no setting, and read elsewhere.
@@ -81,7 +81,7 @@ def notes(
 
 
 def _fits(text: str, value: Any, shown: Shown | None) -> bool:
-    """Whether a value is what a text in an address asks for; of several values, whether one is."""
+    """Whether the value, or one of several, is the one that the text in an address means."""
     if isinstance(value, list):
         return any(_fits(text, one, shown) for one in value)
     if value is None or text in (write(value, shown), str(value)):
@@ -97,7 +97,7 @@ def _fits(text: str, value: Any, shown: Shown | None) -> bool:
 
 
 def _is_finite(text: str) -> bool:
-    """False only for a number that is infinite or none at all; text is not a number."""
+    """Whether the text is no number or a finite one."""
     try:
         return math.isfinite(float(text))
     except ValueError:
@@ -105,6 +105,6 @@ def _is_finite(text: str) -> bool:
 
 
 def short(text: str) -> str:
-    """A text from an address, so that it can stand in a sentence and in Markdown."""
+    """A text from an address, shortened and made safe for a sentence in Markdown."""
     plain = "".join(mark if mark.isalnum() or mark in " .,-_+:;/" else "?" for mark in text)
     return without_links(plain if len(plain) <= MAX_SHOWN else f"{plain[:MAX_SHOWN]}...") or "(empty)"

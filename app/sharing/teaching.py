@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from app.sharing.links import short
 
-# Groups of the lab's controls, as they are called in a link and on the page.
+# Groups of the lab's controls: name in a link -> title on the page.
 GROUPS = {"data_set": "Data set", "expert": "Expert", "data": "Data", "head": "Head and losses", "seeds": "Seeds"}
 HIDE, LOCK, QUESTION, VEIL = "hide", "lock", "ask", "veil"
 KEYS = frozenset({HIDE, LOCK, QUESTION, VEIL})
@@ -15,7 +15,7 @@ ON, OFF = ("1", "true"), ("0", "false")  # how VEIL is written
 
 @dataclass(frozen=True)
 class TeacherSettings:
-    """hidden, locked: names of GROUPS; question: for the students, plain text; is_veiled: results wait for a click."""
+    """hidden, locked: names of GROUPS; question: to the students, plain text; is_veiled: results wait for a click."""
 
     hidden: frozenset[str] = frozenset()
     locked: frozenset[str] = frozenset()
@@ -37,7 +37,7 @@ def read(given: Mapping[str, str]) -> TeacherSettings:
 
 
 def notes(given: Mapping[str, str]) -> list[str]:
-    """What of a teacher's settings in an address did not work, in words."""
+    """Notes on what in a teacher's settings in an address cannot be used."""
     found = []
     for key in (HIDE, LOCK):
         unknown = [name for name in given.get(key, "").split(",") if name not in GROUPS]
