@@ -255,8 +255,9 @@ def test_a_truncated_zip_is_an_incomplete_download(home):
     assert f"{PART_1}.zip.crdownload is an unfinished download" in str(ham10000.examine(home.parent))
 
 
-def test_dermamnist_is_not_read_and_called_leaky(home):
-    np.savez(home / "dermamnist.npz", train_images=np.zeros(1))
+@pytest.mark.parametrize("name", ["dermamnist.npz", "dermamnist_224.npz"])
+def test_dermamnist_is_not_read_and_called_leaky(home, name):
+    np.savez(home / name, train_images=np.zeros(1))
     told = str(ham10000.examine(home.parent))
     assert "leaky split, toy use" in told
     assert "HAM10000's is CC BY-NC 4.0" in told

@@ -47,6 +47,7 @@ LAYOUTS = {
     "excel": "\ufeffLesion_ID;Image_ID;DX;dx_type;Age;Sex;Localization\r\nHAM_1;ISIC_1;NV;Histo;55,0;Female;BACK \r\n",
     "excel with its own first line": f"sep=;\r\n{HEADER}\r\n".replace(",", ";")
     + "HAM_1;ISIC_1;nv;histo;55;female;back",
+    "bars": f"{HEADER}\nHAM_1,ISIC_1,nv,histo,55.0,female,back\n".replace(",", "|"),
     "archive": "isic_id,lesion_id,diagnosis,diagnosis_confirm_type,age_approx,sex,anatom_site_general,attribution\n"
     'ISIC_1,HAM_1,Nevus,histopathology,55,female,back,"Vienna, Austria"\n',
     "other order, blanks in the header": " Sex , Image ID ,DX,localization,AGE,dx_type,lesion_id,dataset,,\n"
@@ -131,7 +132,7 @@ def test_what_is_none_of_the_seven_is_not_made_one(text):
 
 
 def test_the_seven_names_are_their_own():
-    assert [clean_class(name) for name in CLASS_NAMES] == list(CLASS_NAMES)
+    assert [clean_class(name) for name in CLASS_NAMES] == list(CLASS_NAMES) == sorted(CLASS_NAMES)
 
 
 def test_unknown_diagnoses_are_listed_with_their_counts():
@@ -147,6 +148,7 @@ def test_unknown_diagnoses_are_listed_with_their_counts():
 AGES = {
     "": ("unknown", ""),
     " NA": ("unknown", ""),
+    "NaN": ("unknown", ""),
     "None": ("unknown", ""),
     "Unknown": ("unknown", ""),
     "45": ("45", ""),
@@ -163,6 +165,7 @@ AGES = {
     "45 months": ("unknown", "no number of years"),
     "1e2": ("unknown", "no number of years"),
     "inf": ("unknown", "no number of years"),
+    "４５": ("unknown", "no number of years"),
     "9" * 150: ("unknown", "no number of years"),
 }
 
@@ -176,7 +179,7 @@ def test_ages_follow_one_rule(text):
     assert bool(told) == bool(note)
 
 
-@pytest.mark.parametrize("text", ["lateral torso", "head/neck", "palms/soles", "shoulder"])
+@pytest.mark.parametrize("text", ["lateral torso", "head/neck", "palms/soles", "<b>"])
 def test_a_site_that_the_data_set_lacks_is_unknown_and_noted(text):
     assert clean_site(text) == ("unknown", f"localization {text!r} was not seen in training: treated as unknown")
 

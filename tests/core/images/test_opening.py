@@ -222,7 +222,8 @@ def test_a_profile_other_than_srgb_is_noted_and_ignored():
 def test_the_content_decides_and_another_ending_is_only_noted():
     data = encode(picture())
     assert open_image(data, "a.JPG").notes == ("its name ends in .jpg, its content is PNG",)
-    assert open_image(data, "c.jpg:x.png").notes == ()
+    assert open_image(data, "b.txt").notes == ("its name ends in .txt, its content is PNG",)
+    assert open_image(data, "a.PNG").notes == open_image(data, "c.jpg:x.png").notes == ()
     assert open_image(data, "ISIC_0024306").notes == ()
 
 
@@ -239,8 +240,9 @@ def test_the_content_decides_and_another_ending_is_only_noted():
     ],
 )
 def test_what_is_odd_is_warned_of_and_the_image_still_opens(pixels, warning):
-    found = open_image(encode(pixels), "a.png").warnings
-    assert any(line.startswith(warning) for line in found), found
+    opened = open_image(encode(pixels), "a.png")
+    assert any(line.startswith(warning) for line in opened.warnings), opened.warnings
+    np.testing.assert_array_equal(opened.pixels, pixels)
 
 
 def test_a_picture_gives_no_warnings():
@@ -254,6 +256,7 @@ def test_a_picture_gives_no_warnings():
         ("läsion_ü.jpg", "läsion_ü.jpg"),
         ("la\u0308sion.jpg", "läsion.jpg"),
         ("皮膚 病変.png", "皮膚 病変.png"),
+        ("🩺 a b  c.jpg", "🩺 a b c.jpg"),
         ("C:\\fakepath\\x.jpg", "x.jpg"),
         ("../../etc/passwd", "passwd"),
         ("a\u202egpj.exe", "agpj.exe"),
