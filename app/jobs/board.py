@@ -1,13 +1,14 @@
-"""Trainings that are started from a page: handed in, watched, stopped, resumed, and found again by their link.
+"""Trainings that are started from a page: queued, watched, stopped, resumed, and found again by their link.
 
-What is known of a job is read from its folder, but for what only this server can know: that the job waits for its
-cluster, or runs there. So a job outlives its page, its visitor and its server.
+What is known of a job is read from its folder, except what only this server can know: that the job waits for its turn,
+or runs. So a job outlives its page, its visitor and its server.
 """
 
 import os
 import shutil
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import streamlit as st
 
 from app.jobs.folder import (
     ID,
-    JobView,
+    JobStatus,
     Link,
     NoSuchJob,
     NotYours,
@@ -31,25 +32,27 @@ from app.jobs.folder import (
     without_path,
     write_record,
 )
-from app.jobs.queue import JobLine
+from app.jobs.queue import JobQueue
+from app.jobs.states import INTERRUPTED, RUNNING, STOPPING
+from app.jobs.trainer import ClusterSettings, Trainer
 from l2d_core.common.paths import DATA_ROOT, RUNS_ROOT
 from l2d_core.config import RunConfig
 from l2d_core.runs.lock import is_held
 from l2d_core.runs.log import add_line, read_log, read_progress
 
-__all__ = ["JobBoard", "JobView", "Link", "NoSuchJob", "NotYours"]
+__all__ = ["JobBoard", "JobStatus", "Link", "NoSuchJob", "NotYours"]
 
 SCHEDULER = os.environ.get("L2D_SCHEDULER") or None  # the address of a Dask scheduler; else workers of this server's
-MAX_PENDING = 64
 
 
 class JobBoard:
     """The jobs in the folders of `root`, and those of them that this server trains.
 
     scheduler: the address of a Dask scheduler, whose workers find root and data_root at the same paths; None for an
-    embedded cluster in processes of this server's. workers, device: as of `plan_workers`.
-    Methods that change a job want its owner's link: NotYours (a PermissionError) with another, NoSuchJob (a
-    LookupError) where it is gone, OSError where its folder cannot be written.
+    embedded cluster in processes of this server's. workers, device: as in `plan_workers`.
+    Methods that change a job need its owner's link: NotYours (a PermissionError) with another one, NoSuchJob (a
+    LookupError) where it is gone, OSError where its folder cannot be written. No message names a path of this machine.
+    session: the visitor's, see `JobQueue`.
     """
 
     def __init__(
@@ -63,43 +66,49 @@ class JobBoard:
     ) -> None:
         self.root = Path(root).resolve()
         self._lock = threading.RLock()
-        self._line = JobLine(self.root, Path(data_root).resolve(), device, scheduler, workers, self._note_end)
-        self._seen: dict[str, tuple[Any, JobView]] = {}
+        settings = ClusterSettings(Path(data_root).resolve(), device, scheduler, workers)
+        self._queue = JobQueue(self._note_end, workers or 1)
+        self._trainer = Trainer(self.root, self._queue, settings)
+        self._seen: dict[str, tuple[Any, JobStatus]] = {}
         self._writes = threading.Lock()  # of job.json, which is read, changed and written
         self._unwritten: dict[str, Record] = {}  # what the disk had no room for
 
-    def start(self, name: str, config: RunConfig) -> Link:
-        """Make a job and hand it in. ValueError where too many wait."""
-        if len(self._line) >= MAX_PENDING:
-            raise ValueError(f"{MAX_PENDING} trainings are waiting or running: wait until some have ended")
-        link = make_job(self.root, name, config)
-        self._line.add(link.id)
+    def start(self, name: str, config: RunConfig, session: str = "") -> Link:
+        """Make a job and queue it. ValueError where the session, or all of them, have too many in the queue."""
+        with self._lock:
+            self._queue.require_room(session)
+            link = make_job(self.root, name, config)
+            self._trainer.add(link.id, session)
         return link
 
-    def resume(self, link: Link) -> None:
-        """Hand a job in again, to go on after its last epoch; one that waits, runs or is done stays as it is."""
-        with self._lock:
+    def resume(self, link: Link, session: str = "") -> None:
+        """Queue a job again, to go on after its last epoch; one that waits, runs or is done stays as it is.
+
+        ValueError as in `start`.
+        """
+        with self._lock, self._plainly():
             record = self._own(link)
             if self.look(link.id).can_resume:
+                self._queue.require_room(session)
                 with self._writes:
                     write_record(self.root / link.id, replace(record, ended="", message=""))
                     self._unwritten.pop(link.id, None)
-                self._line.add(link.id)
+                self._trainer.add(link.id, session)
 
     def stop(self, link: Link) -> None:
         """Take a job back, which keeps its best so far. Returns at once."""
         self._own(link)
         add_line(self.root / link.id, "asked to stop")
-        self._line.stop(link.id)
+        self._trainer.stop(link.id)
 
     def rename(self, link: Link, name: str) -> None:
         """Give a job another name to show."""
-        with self._lock, self._writes:
+        with self._lock, self._writes, self._plainly():
             write_record(self.root / link.id, replace(self._own(link), name=clean_name(name)))
 
     def delete(self, link: Link) -> None:
         """Remove a job and all its files. ValueError while it waits or runs."""
-        with self._lock:
+        with self._lock, self._plainly():
             self._own(link)
             folder = find_folder(self.root, link.id)
             if self.look(link.id).is_pending or is_held(folder):
@@ -117,7 +126,7 @@ class JobBoard:
             return False
         return True
 
-    def list(self) -> list[JobView]:
+    def list(self) -> list[JobStatus]:
         """All jobs, the newest first."""
         names = [folder.name for folder in self.root.iterdir()] if self.root.is_dir() else []
         views = []
@@ -126,49 +135,59 @@ class JobBoard:
                 views.append(self.look(name))
         return sorted(views, key=lambda view: view.created, reverse=True)
 
-    def look(self, job_id: str) -> JobView:
+    def look(self, job_id: str) -> JobStatus:
         """How a job is at this moment; NoSuchJob where there is none."""
         folder = find_folder(self.root, job_id)
         with self._lock:
-            state, place = self._line.state(job_id)
+            state, place = self._queue.state(job_id)
             view = self._with_unwritten(self._read(folder))
-        is_elsewhere = not state and view.state == "interrupted" and is_held(folder)
-        state = "running" if is_elsewhere else state
+        is_elsewhere = not state and view.state == INTERRUPTED and is_held(folder)
+        state = RUNNING if is_elsewhere else state
         if not state:
             return view
-        progress = read_progress(folder) if state in ("running", "stopping") else None
+        progress = read_progress(folder) if state in (RUNNING, STOPPING) else None
         return replace(view, state=state, place=place, progress=progress, message="", elsewhere=is_elsewhere)
 
     def log(self, job_id: str) -> str:
         """The end of the job's log; NoSuchJob where there is none."""
-        return read_log(find_folder(self.root, job_id))
+        return without_path(self.root, read_log(find_folder(self.root, job_id)))
 
     def close(self) -> None:
         """End the processes that train, as the end of the server would."""
-        self._line.close()
+        self._trainer.close()
+
+    @contextmanager
+    def _plainly(self) -> Iterator[None]:
+        """Raise an OSError of the folder without its path."""
+        try:
+            yield
+        except (NotYours, NoSuchJob):
+            raise
+        except OSError as problem:
+            raise OSError(without_path(self.root, problem)) from problem
 
     def _own(self, link: Link) -> Record:
         record = read_record(find_folder(self.root, link.id))
         require_owner(record, link)
         return record
 
-    def _read(self, folder: Path) -> JobView:
-        """The job as its files tell it, which are read only where one has changed."""
+    def _read(self, folder: Path) -> JobStatus:
+        """The job as its files describe it, which are read only where one has changed."""
         now = stamp(folder)
         known = self._seen.get(folder.name)
         if known is None or known[0] != now:
             known = self._seen[folder.name] = (now, read_job(folder))
         return known[1]
 
-    def _with_unwritten(self, view: JobView) -> JobView:
+    def _with_unwritten(self, view: JobStatus) -> JobStatus:
         """The view, and how the job has ended where its folder could not take that in."""
         record = self._unwritten.get(view.id)
-        if record is None or view.state != "interrupted" or not record.ended:
+        if record is None or view.state != INTERRUPTED or not record.ended:
             return view
         return replace(view, state=record.ended, message=record.message)
 
     def _note_end(self, job_id: str, ended: str, message: str) -> None:
-        """Keep how a job has ended, where its run does not say it; on a full disk for as long as this server lives."""
+        """Keep how a job has ended, where its run does not say so; on a full disk for as long as this server lives."""
         with self._writes, suppress(OSError, ValueError):
             record = read_record(self.root / job_id)
             record = replace(record, ended=ended, message=without_path(self.root, message))

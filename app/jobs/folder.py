@@ -1,4 +1,4 @@
-"""A job's folder: that of a run, named by the job's id, with a file job.json beside what `runs` keeps there."""
+"""A job's folder: that of a run, named by the job's id, with a file job.json beside the files of the run."""
 
 import hashlib
 import hmac
@@ -7,13 +7,17 @@ import re
 import secrets
 import shutil
 import time
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path, PurePath
 
+import numpy as np
 import pandas as pd
 
+from app.jobs.states import BROKEN, CAN_RESUME, DONE, FAILED, INTERRUPTED, PENDING, STOPPED
+from l2d_core.common.checks import brief, require_known, require_range
 from l2d_core.common.files import write_whole
-from l2d_core.common.json_fields import read_fields
+from l2d_core.common.json_fields import parse_json, read_fields, read_text_file
+from l2d_core.common.paths import links_out
 from l2d_core.config import RunConfig
 from l2d_core.runs.folder import (
     CONFIG,
@@ -31,8 +35,10 @@ JOB, JOB_VERSION = "job.json", 1
 ID = re.compile(r"[0-9a-f]{16}")
 LINK = re.compile(r"([0-9a-f]{16})(?:\.([\w-]{20,64}))?", re.ASCII)
 MAX_NAME = 80
-PENDING = ("starting", "queued", "running", "stopping")
-CAN_RESUME = ("interrupted", "stopped", "failed")
+MAX_TIME = 1e11  # some thousand years, in seconds since 1970
+MAX_MESSAGE = 1000
+# An absolute path: in quotes with all its letters; else up to a space or a mark, and no part of an address or a word.
+_PATH = re.compile(r"""(?<=')(?P<quoted>/[^'\n]+)(?=')|(?<![\w.:/~<-])(?P<plain>(?:/[^\s/'"():;,]+)+/?)""")
 
 
 class NotYours(PermissionError):
@@ -73,13 +79,12 @@ class Record:
 
 
 @dataclass(frozen=True)
-class JobView:
+class JobStatus:
     """What is known of a job at a moment.
 
-    state: "starting", "queued" (place in the line counts from 1), "running", "stopping", "stopped", "interrupted",
-    "failed" or "done"; "broken" where the folder cannot be read. message: what is wrong. history: the fields of
-    `EpochReport`, an epoch a row. elsewhere: another program trains it, which this server cannot stop. split,
-    split_warning: what is in each part of its data, and what is wrong with that, in words.
+    state: one of STATES; place: among those that wait, from 1, where it is "queued". message: what is wrong. history:
+    the fields of `EpochReport`, one row per epoch. elsewhere: another program trains it, which this server cannot stop.
+    split, split_warning: what is in each part of its data, and what is wrong with that, in words.
     """
 
     id: str
@@ -103,7 +108,7 @@ class JobView:
 
     @property
     def can_resume(self) -> bool:
-        """Whether it can be asked to go on."""
+        """Whether its owner can have it go on."""
         return self.state in CAN_RESUME
 
 
@@ -121,33 +126,34 @@ def make_job(root: Path, name: str, config: RunConfig) -> Link:
 
 def clean_name(name: str) -> str:
     """A name as it is shown: one line of at most MAX_NAME characters, which can be printed."""
+    name = name[: 10 * MAX_NAME]  # of a file that was edited by hand it may be of any length
     return " ".join("".join(letter if letter.isprintable() else " " for letter in name).split())[:MAX_NAME] or "no name"
 
 
 def find_folder(root: Path, job_id: str) -> Path:
-    """The folder of the job of that id. NoSuchJob where there is none."""
+    """The folder of the job of that id. NoSuchJob where there is none, or where it holds a link out of root."""
     folder = root / job_id
-    if not ID.fullmatch(job_id) or not (folder / JOB).is_file():
+    if not ID.fullmatch(job_id) or not (folder / JOB).is_file() or links_out(folder, root):
         raise NoSuchJob("there is no such job here: it was deleted, or the link is of another server")
     return folder
 
 
 def require_owner(record: Record, link: Link) -> None:
     """NotYours unless the link has the token of the job's owner."""
-    if not hmac.compare_digest(_digest(link.token), record.token_sha256):
+    if not hmac.compare_digest(_digest(link.token).encode(), record.token_sha256.encode()):
         raise NotYours("this job belongs to whoever holds its link: open that link to stop, change or delete it")
 
 
 def read_record(folder: Path) -> Record:
     """What job.json says; ValueError where it is damaged or of another version."""
-    try:
-        values = json.loads((folder / JOB).read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as problem:
-        raise ValueError(f"{JOB} is no JSON: {problem}") from problem
+    values = parse_json(read_text_file(folder / JOB, JOB), JOB)
     version = values.pop("version", None) if isinstance(values, dict) else None
     if version != JOB_VERSION:
-        raise ValueError(f"{JOB} has version {version!r}, and this program reads version {JOB_VERSION}")
-    return Record(**read_fields(JOB, values, Record))
+        raise ValueError(f"{JOB} has version {brief(version)}, and this program reads version {JOB_VERSION}")
+    record = Record(**read_fields(JOB, values, Record))
+    require_known(f"{JOB}.ended", record.ended, ("", STOPPED, FAILED))
+    require_range(f"{JOB}.created", np.asarray(record.created), 0, MAX_TIME)
+    return replace(record, name=clean_name(record.name), message=record.message[:MAX_MESSAGE])
 
 
 def write_record(folder: Path, record: Record) -> None:
@@ -155,36 +161,46 @@ def write_record(folder: Path, record: Record) -> None:
     write_whole(folder / JOB, json.dumps({"version": JOB_VERSION, **asdict(record)}, indent=2).encode())
 
 
-def read_job(folder: Path) -> JobView:
-    """A job as its files tell it: as one that nobody trains at this moment."""
+def read_job(folder: Path) -> JobStatus:
+    """A job as its files describe it: as one that nobody trains at this moment."""
     record = Record(name=folder.name)
     try:
         record = read_record(folder)
         config, environment = read_config(folder), read_environment(folder)
-        history = read_history(folder) if (folder / HISTORY).is_file() else pd.DataFrame()
+        history = _read_epochs(folder, config)
     except (ValueError, OSError) as problem:
-        return JobView(folder.name, record.name, "broken", record.created, message=without_path(folder.parent, problem))
-    state = "done" if environment["state"] == "done" else record.ended or "interrupted"
-    message = record.message if state == "failed" else ""
-    seconds = float(environment["wall_seconds"])
+        message = without_path(folder.parent, problem)[:MAX_MESSAGE]
+        return JobStatus(folder.name, record.name, BROKEN, record.created, message=message)
+    state = DONE if environment["state"] == "done" else record.ended or INTERRUPTED
     split, warning = split_notes(environment)
-    return JobView(
+    return JobStatus(
         id=folder.name,
         name=record.name,
         state=state,
         created=record.created,
         config=config,
         history=history,
-        message=message,
-        wall_seconds=seconds,
+        message=record.message if state == FAILED else "",
+        wall_seconds=float(environment["wall_seconds"]),
         split=split,
         split_warning=warning,
     )
 
 
+def _read_epochs(folder: Path, config: RunConfig) -> pd.DataFrame:
+    history = read_history(folder) if (folder / HISTORY).is_file() else pd.DataFrame()
+    if len(history) and list(history["epoch"]) != list(range(1, min(len(history), config.epochs) + 1)):
+        raise ValueError(f"{HISTORY} must have one row per epoch, from 1 to {config.epochs:,} at most")
+    return history
+
+
 def without_path(root: Path, problem: Exception | str) -> str:
-    """A message in which files are named from the folder of all runs on: where that lies is no visitor's business."""
-    return str(problem).replace(f"{root}/", "")
+    """A message in which a file in root is named from there on, and any other path by its last part.
+
+    Where things lie on the server is no visitor's business.
+    """
+    text = str(problem).replace(f"{root}/", "").replace(str(root), "the folder of runs")
+    return _PATH.sub(lambda found: PurePath(found["quoted"] or found["plain"]).name, text)
 
 
 def stamp(folder: Path) -> list[tuple[int, int]]:

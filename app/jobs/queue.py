@@ -1,188 +1,142 @@
-"""The line of jobs that this server has handed in: a thread that minds them on a cluster, from first to last."""
+"""The queue of trainings: in which phase each one is, and whose turn is next."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any
 
-from app.jobs.cluster_process import Host
-from l2d_core.runs.folder import read_config
-from l2d_core.runs.log import add_line
+from app.jobs.states import QUEUED, RUNNING, STARTING, STOPPING
 
-LOOK_SECONDS, IDLE_SECONDS = 0.4, 300.0
-WAITING = ("starting", "queued")
+MAX_PENDING, MAX_PER_SESSION = 64, 12
+WAITING, HANDED_OVER, ENDED = "waiting", "handed over", "ended"
+IN_HAND = (HANDED_OVER, RUNNING, STOPPING)
+# Phase -> the phases that may follow. An answer of the cluster that comes late or twice asks for another move, and is
+# ignored.
+MOVES = {
+    WAITING: (HANDED_OVER, ENDED),
+    HANDED_OVER: (RUNNING, STOPPING, WAITING, ENDED),
+    RUNNING: (STOPPING, WAITING, ENDED),
+    STOPPING: (ENDED,),
+    ENDED: (),
+}
 
 
-@dataclass
-class _Job:
-    """state: "starting", "queued", "running" or "stopping"; handle: of `cluster.submit`, once it is handed over."""
+@dataclass(eq=False)
+class Entry:
+    """A training in the queue; only `JobQueue.move` changes its phase and handle.
 
-    state: str = "starting"
-    handle: Any = None
-
-
-class JobLine:
-    """Jobs by id, in the order in which they were handed in. on_end: (id, "stopped", "failed" or "", message).
-
-    Other arguments as of `JobBoard`. The cluster is opened with the first job, and closed where there has been none
-    for IDLE_SECONDS.
+    session: who handed it in. turn: its round, as in `JobQueue`. handle: the run on the cluster, while it is in hand.
+    since: when it entered its phase, by the monotonic clock. losses: how often it was lost by a fault of this program
+    or of the cluster without an epoch in between; history_bytes: the size of its history at the last loss.
     """
 
-    def __init__(
-        self,
-        root: Path,
-        data_root: Path,
-        device: str,
-        scheduler: str | None,
-        workers: int | None,
-        on_end: Callable[[str, str, str], None],
-    ) -> None:
-        self._root, self._data_root, self._device = root, data_root, device
-        self._scheduler, self._workers, self._on_end = scheduler, workers, on_end
-        self._lock, self._wake = threading.RLock(), threading.Event()
-        self._jobs: dict[str, _Job] = {}
-        self._thread: threading.Thread | None = None
-        self._host: Host | None = None
-        self._client: Any = None
-        self._places, self._threads = workers or 1, None  # how many train at once, with how many threads each
-        self._is_closing = False
+    job_id: str
+    session: str
+    turn: int
+    phase: str = WAITING
+    handle: Any = None
+    since: float = field(default_factory=time.monotonic)
+    losses: int = 0
+    history_bytes: int = 0
+
+
+class JobQueue:
+    """Trainings by id, until they end. All methods may be called from any thread.
+
+    Sessions take turns: the first training of each session belongs to round 0, the second to round 1, and so on; who
+    comes later begins in the round after the one that is being served. Within a round the order is that of arrival.
+
+    on_end: called with (id, how, message) when a training leaves the queue; how: "stopped", "failed" or "".
+    places: how many trainings run at once.
+    """
+
+    def __init__(self, on_end: Callable[[str, str, str], None], places: int = 1) -> None:
+        self.places = places
+        self._on_end = on_end
+        self._lock = threading.RLock()
+        self._entries: dict[str, Entry] = {}
+        self._next_round = 0
 
     def __len__(self) -> int:
-        return len(self._jobs)
+        return len(self._entries)
 
-    def add(self, job_id: str) -> None:
-        """Put a job at the end of the line; one that is in it stays where it is."""
+    def require_room(self, session: str) -> None:
+        """ValueError where the session, or all sessions together, have too many trainings in the queue."""
         with self._lock:
-            self._jobs.setdefault(job_id, _Job())
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, daemon=True, name="jobs")
-                self._thread.start()
-        self._wake.set()
+            own = sum(entry.session == session for entry in self._entries.values())
+            if own >= MAX_PER_SESSION:
+                raise ValueError(
+                    f"{MAX_PER_SESSION} trainings of yours are waiting or running, and more are not allowed at once: "
+                    "wait until one has ended, or stop one"
+                )
+            if len(self) >= MAX_PENDING:
+                raise ValueError(f"{MAX_PENDING} trainings are waiting or running: wait until some have ended")
+
+    def add(self, job_id: str, session: str) -> None:
+        """Queue a training; one that is queued already keeps its place. ValueError as in `require_room`."""
+        with self._lock:
+            if job_id not in self._entries:
+                self.require_room(session)
+                own = [entry.turn + 1 for entry in self._entries.values() if entry.session == session]
+                self._entries[job_id] = Entry(job_id, session, max([self._next_round, *own]))
+
+    def move(self, entry: Entry, phase: str, *, handle: Any = None, how: str = "", message: str = "") -> bool:
+        """Bring a training into another phase; False, and nothing happens, where it cannot follow its own.
+
+        handle: of one that is handed over. how, message: for `on_end`.
+        """
+        with self._lock:
+            if phase not in MOVES[entry.phase]:
+                return False
+            if phase == ENDED:
+                self._tell_end(entry, how, message)  # first: until then its folder says that it was interrupted
+                del self._entries[entry.job_id]
+            if phase == HANDED_OVER:
+                self._next_round = max(self._next_round, entry.turn + 1)
+            if phase in (HANDED_OVER, WAITING):
+                entry.handle = handle
+            entry.phase, entry.since = phase, time.monotonic()
+            return True
+
+    def _tell_end(self, entry: Entry, how: str, message: str) -> None:
+        try:
+            self._on_end(entry.job_id, how, message)
+        except Exception:  # the queue goes on without it
+            logging.getLogger(__name__).exception("the end of training %s was not noted", entry.job_id)
+
+    def take_back(self, job_id: str) -> Entry | None:
+        """End a training that waits, or give the one in hand, which is in the phase "stopping" from now on."""
+        with self._lock:
+            entry = self._entries.get(job_id)
+            if entry is None or (entry.phase == WAITING and self.move(entry, ENDED, how="stopped")):
+                return None
+            return entry if self.move(entry, STOPPING) else None
+
+    def entries(self, *phases: str) -> list[Entry]:
+        """The trainings in these phases, or all."""
+        with self._lock:
+            return [entry for entry in self._entries.values() if not phases or entry.phase in phases]
+
+    def next_up(self) -> list[Entry]:
+        """The trainings whose turn it is: as many as there are free places."""
+        with self._lock:
+            return self._in_order()[: self._free_places()]
 
     def state(self, job_id: str) -> tuple[str, int]:
-        """How a job of the line is, and its place among those that wait; ("", 0) for one that is not in it."""
+        """The state of a training and its place among those that wait, from 1; ("", 0) for one that is not queued."""
         with self._lock:
-            job = self._jobs.get(job_id)
-            if job is None:
+            entry = self._entries.get(job_id)
+            if entry is None:
                 return "", 0
-            waiting = [name for name, other in self._jobs.items() if other.state in WAITING]
-            if job_id not in waiting:
-                return job.state, 0
-            free = self._places - (len(self._jobs) - len(waiting))
-            place = max(0, waiting.index(job_id) + 1 - free)
-            return "queued" if place else "starting", place
+            if entry.phase != WAITING:
+                return (STARTING if entry.phase == HANDED_OVER else entry.phase), 0
+            place = max(0, self._in_order().index(entry) + 1 - self._free_places())
+            return QUEUED if place else STARTING, place
 
-    def stop(self, job_id: str) -> None:
-        """Take a job out of the line; it keeps its best so far, which may take a while: this returns at once."""
-        with self._lock:
-            job = self._jobs.get(job_id)
-            if job is None or job.state == "stopping":
-                return
-            if job.handle is None:
-                self._end(job_id, "stopped")
-                return
-            job.state = "stopping"
-        threading.Thread(target=self._stop, args=(job_id, job), daemon=True, name="stop a job").start()
+    def _in_order(self) -> list[Entry]:
+        return sorted(self.entries(WAITING), key=lambda entry: entry.turn)
 
-    def close(self) -> None:
-        """End the cluster as the end of the server would, in the middle of its jobs."""
-        with self._lock:
-            self._is_closing, thread = True, self._thread
-            if self._host is not None:
-                self._host.close()
-        self._wake.set()
-        if thread is not None:
-            thread.join()
-
-    def _run(self) -> None:
-        """The thread: a cluster after the other, as long as there are jobs."""
-        while True:
-            try:
-                with ExitStack() as stack:
-                    self._open(stack)
-                    self._mind()
-            except Exception as problem:  # whatever keeps the cluster from working, the jobs have to say so
-                self._fail_all(" ".join(str(problem).split()) or type(problem).__name__)
-            with self._lock:
-                for job_id in [name for name, job in self._jobs.items() if job.handle is not None]:
-                    self._end(job_id)  # its cluster is gone: it is interrupted
-                if self._is_closing or not self._jobs:
-                    self._thread = None
-                    return
-
-    def _open(self, stack: ExitStack) -> None:
-        """Have a client of the scheduler, or of a new embedded cluster; both end with the stack."""
-        address = self._scheduler
-        if address is None:
-            self._host = host = Host(self._workers, self._device)
-            stack.callback(host.close)
-            address, self._places, self._threads = host.address, host.places, host.threads
-        from l2d_core.sweeps.cluster import (
-            open_cluster,  # a second's work, with which the page that waits need not compete
-        )
-
-        self._client = stack.enter_context(open_cluster(address))
-
-    def _mind(self) -> None:
-        """Hand over what is new, and note what begins and ends, until it is quiet or the cluster is lost."""
-        busy = time.monotonic()
-        while self._client.status == "running" and not self._is_closing:
-            self._wake.clear()
-            self._hand_over()
-            self._look()
-            busy = time.monotonic() if self._jobs else busy
-            if time.monotonic() - busy > IDLE_SECONDS:
-                return
-            self._wake.wait(LOOK_SECONDS)
-
-    def _hand_over(self) -> None:
-        from l2d_core.sweeps.cluster import submit
-
-        if self._scheduler is not None:
-            self._places = max(1, len(self._client.nthreads()))
-        with self._lock:
-            for job_id, job in self._jobs.items():
-                if job.handle is None:
-                    folder = self._root / job_id
-                    options = (self._data_root, self._device, self._threads)
-                    job.handle = submit(self._client, read_config(folder), folder, *options)
-
-    def _look(self) -> None:
-        from l2d_core.sweeps.cluster import outcomes_of
-
-        with self._lock:
-            watched = {job_id: job for job_id, job in self._jobs.items() if job.state != "stopping"}
-        if not watched:
-            return
-        outcomes = outcomes_of(self._client, [job.handle for job in watched.values()])
-        with self._lock:
-            for (job_id, job), outcome in zip(watched.items(), outcomes, strict=True):
-                if self._jobs.get(job_id) is not job or job.state == "stopping":
-                    continue  # it was taken back meanwhile
-                if outcome.state in ("queued", "running"):
-                    job.state = outcome.state
-                else:  # where it was stopped, but not by its owner, its files say that it is interrupted
-                    self._end(job_id, "failed" if outcome.state == "failed" else "", outcome.message)
-
-    def _stop(self, job_id: str, job: _Job) -> None:
-        from l2d_core.sweeps.cluster import stop
-
-        with suppress(Exception):  # the cluster may be lost while it stops; then there is nothing left to stop
-            stop(self._client, [job.handle])
-        with self._lock:
-            if self._jobs.get(job_id) is job:
-                self._end(job_id, "stopped")
-
-    def _end(self, job_id: str, ended: str = "", message: str = "") -> None:
-        """Take a job from the line, and say so. The lock is held."""
-        self._on_end(job_id, ended, message)
-        del self._jobs[job_id]
-
-    def _fail_all(self, message: str) -> None:
-        with self._lock:
-            for job_id in list(self._jobs):
-                add_line(self._root / job_id, message)
-                self._end(job_id, "failed", message)
+    def _free_places(self) -> int:
+        return max(0, self.places - len(self.entries(*IN_HAND)))

@@ -1,4 +1,4 @@
-"""The table of all runs, read aside: pages share it, none waits long for what it has seen before, and none ends it."""
+"""The table of all runs, read in a thread of its own: all pages share it, and none waits long for a newer one."""
 
 import threading
 import time
@@ -9,13 +9,13 @@ import streamlit as st
 
 from app.jobs import runs
 
-FRESH_SECONDS = 5.0  # a run that ends shows up in the table after so long
-PATIENCE_SECONDS = 0.5  # then the table as it was must do
+FRESH_SECONDS = 5.0  # after which the table is read again
+PATIENCE_SECONDS = 0.5  # after which a page takes the last table
 POLL_SECONDS = 0.1
 
 
 class RunIndex:
-    """The runs as `compare_runs.list_runs` last found them."""
+    """The runs as `runs.list_runs` last found them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -42,7 +42,7 @@ class RunIndex:
         return self._table
 
     def _refresh(self) -> threading.Thread | None:
-        """The thread that reads, started where the table is too old; None where it is fresh."""
+        """The thread that reads, which is started where the table is too old; None where it is fresh."""
         with self._lock:
             if self._reader is not None and self._reader.is_alive():
                 return self._reader

@@ -44,7 +44,8 @@ class RunKey:
 def list_runs(on_progress: Callable[[int, int], None] | None = None) -> pd.DataFrame:
     """All runs: the columns of `index_runs`, with key, root and name; problem says why one cannot be chosen.
 
-    on_progress as of `index_runs`, a folder of runs after the other.
+    changed counts a new name too: what pages keep of a run, by its key and this time, shows the name.
+    on_progress as in `index_runs`, for one folder of runs after the other.
     """
     parts = []
     for word, roots in ROOTS.items():
@@ -53,6 +54,7 @@ def list_runs(on_progress: Callable[[int, int], None] | None = None) -> pd.DataF
             part["key"] = [f"{word}/{run}" for run in part["run"]]
             part["root"] = word
             part["name"] = [_name(Path(folder)) for folder in part["folder"]]
+            part["changed"] = [max(row["changed"], _named_at(Path(row["folder"]))) for row in part.to_dict("records")]
             part["problem"] = [_problem(root, row) for row in part.to_dict("records")]
             parts.append(part)
     return pd.concat(parts, ignore_index=True)
@@ -61,7 +63,7 @@ def list_runs(on_progress: Callable[[int, int], None] | None = None) -> pd.DataF
 def _problem(root: Path, row: dict) -> str:
     if row["problem"]:
         return without_path(root, row["problem"])
-    return "" if (row["test_cases"] or 0) > 0 else UNDONE  # NaN, where it is not known, is not
+    return "" if (row["test_cases"] or 0) > 0 else UNDONE  # NaN, where it is not known, is not above 0
 
 
 def _name(folder: Path) -> str:
@@ -72,6 +74,14 @@ def _name(folder: Path) -> str:
         return read_record(folder).name
     except (ValueError, OSError):
         return folder.name
+
+
+def _named_at(folder: Path) -> float:
+    """When the file with a training's name was written, in seconds since 1970; 0 for a run without one."""
+    try:
+        return (folder / JOB).stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def load_system(row: dict) -> System:

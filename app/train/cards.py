@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from app.jobs import ownership
-from app.jobs.board import JobBoard, JobView
+from app.jobs.board import JobBoard, JobStatus
 from app.jobs.folder import Link
 from app.jobs.menu import DATASETS
 from app.kit import section
@@ -26,7 +26,7 @@ def draw(board: JobBoard, links: Sequence[Link]) -> None:
         st.caption("Curves are drawn from the first epoch on.")
 
 
-def _look(board: JobBoard, link: Link) -> JobView | None:
+def _look(board: JobBoard, link: Link) -> JobStatus | None:
     try:
         return board.look(link.id)
     except LookupError as problem:
@@ -36,7 +36,7 @@ def _look(board: JobBoard, link: Link) -> JobView | None:
         return None
 
 
-def _draw_cards(board: JobBoard, views: Sequence[JobView]) -> None:
+def _draw_cards(board: JobBoard, views: Sequence[JobStatus]) -> None:
     """Two side by side, where there is room."""
     with st.container(key="wide-charts-jobs"):
         places = st.columns(min(2, len(views))) if views else []
@@ -45,7 +45,7 @@ def _draw_cards(board: JobBoard, views: Sequence[JobView]) -> None:
                 _draw_card(board, view)
 
 
-def _draw_card(board: JobBoard, view: JobView) -> None:
+def _draw_card(board: JobBoard, view: JobStatus) -> None:
     link = ownership.link_of(view.id)
     is_own = board.owns(link)
     with st.container(border=True, key=f"job-{view.id}"):
@@ -72,13 +72,13 @@ def _draw_card(board: JobBoard, view: JobView) -> None:
         _draw_log(board, view)
 
 
-def _about(view: JobView) -> str:
+def _about(view: JobStatus) -> str:
     far = "" if view.is_pending or view.config is None else f"{words.how_far(view)}."
     split = f"Split: {plain(view.split)}." if view.split else ""
     return "  \n".join(filter(None, [f"{words.subject(view)}. {far}".strip(". "), words.result(view), split]))
 
 
-def _draw_actions(board: JobBoard, view: JobView, link: Link, is_own: bool) -> None:
+def _draw_actions(board: JobBoard, view: JobStatus, link: Link, is_own: bool) -> None:
     """What the owner can do, and what everybody can."""
     if is_own and view.is_pending and view.state != "stopping" and not view.elsewhere:
         _action("Stop", "stop", view, board.stop, link, help="Keeps the best so far; it can go on later")
@@ -124,7 +124,7 @@ def _draw_links(link: Link, is_own: bool) -> None:
         st.code(f"{base}?job={link}", language=None, wrap_lines=True)
 
 
-def _draw_log(board: JobBoard, view: JobView) -> None:
+def _draw_log(board: JobBoard, view: JobStatus) -> None:
     log = st.expander("Log", icon=":material/notes:", on_change="rerun", key=f"log-{view.id}")
     if log.open:
         with log:
@@ -133,7 +133,7 @@ def _draw_log(board: JobBoard, view: JobView) -> None:
 
 
 def _action(
-    label: str, icon: str, view: JobView, act: Callable[[Link], None], link: Link, help: str | None = None
+    label: str, icon: str, view: JobStatus, act: Callable[[Link], None], link: Link, help: str | None = None
 ) -> None:
     key = f"{label}-{view.id}"
     st.button(label, key=key, icon=f":material/{icon}:", on_click=_try, args=(act, link), help=help)
@@ -152,7 +152,7 @@ def _delete(board: JobBoard, link: Link) -> None:
     job_session.leave(link.id)
 
 
-def _draw_curves(views: Sequence[JobView]) -> None:
+def _draw_curves(views: Sequence[JobStatus]) -> None:
     with st.container(key="wide-charts-train"):
         places = [place for _ in range(2) for place in st.columns(2)]
         for measure, place in zip(charts.MEASURES, places, strict=True):

@@ -6,7 +6,7 @@ from functools import cache
 import altair as alt
 import pyarrow as pa
 
-from app.jobs.board import JobView
+from app.jobs.board import JobStatus
 from app.kit.charts import Spec, columns_of
 from app.kit.looks import SYSTEMS
 
@@ -21,7 +21,7 @@ HEIGHT = 230
 COLUMNS = ("job", "system", "epoch", "value", "part")
 
 
-def curves(views: Sequence[JobView], measure: str) -> Spec:
+def curves(views: Sequence[JobStatus], measure: str) -> Spec:
     """A measure of MEASURES by epoch, a line a job; of the loss, that on the training cases too, as a faint line."""
     rows = []
     for view in views:
@@ -37,13 +37,13 @@ def curves(views: Sequence[JobView], measure: str) -> Spec:
     return {**spec, "datasets": {"epochs": pa.table(table), "ends": pa.table(end)}}
 
 
-def _last_epoch(view: JobView) -> int:
+def _last_epoch(view: JobStatus) -> int:
     """Where the axis ends: at the last epoch, or, in a training that goes on, with room for as many again."""
     done, planned = len(view.history), view.config.epochs if view.config else 0
     return max(2, min(planned, max(2 * done, 10)) if view.is_pending else done)
 
 
-def spoken(views: Sequence[JobView], measure: str) -> str:
+def spoken(views: Sequence[JobStatus], measure: str) -> str:
     """What a chart shows, in words with numbers."""
     title, is_share = MEASURES[measure]
     parts = []

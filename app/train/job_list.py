@@ -5,14 +5,14 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app.jobs import ownership
-from app.jobs.board import JobView
+from app.jobs.board import JobStatus
 from app.train import state, words
 
 A_PAGE = 10
 _PAGE = "train_page"
 
 
-def draw(views: Sequence[JobView]) -> None:
+def draw(views: Sequence[JobStatus]) -> None:
     """Draw a page of the list."""
     pages = max(1, -(-len(views) // A_PAGE))
     page = min(st.session_state.get(_PAGE, 0), pages - 1)
@@ -25,7 +25,7 @@ def draw(views: Sequence[JobView]) -> None:
             _turn("Older", page + 1, pages)
 
 
-def _draw_row(view: JobView) -> None:
+def _draw_row(view: JobStatus) -> None:
     is_own = bool(ownership.link_of(view.id).token)
     own = " :gray-badge[yours]" if is_own else ""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):

@@ -1,6 +1,6 @@
 """How a training is told in words: its state, how far it is, what it is, and what came of it."""
 
-from app.jobs.board import JobView
+from app.jobs.board import JobStatus
 from app.jobs.menu import DATASETS, NETWORKS, network_of
 from app.kit.looks import GREY, SYSTEMS
 from app.kit.text import plain
@@ -21,7 +21,7 @@ BADGES = {
 }
 
 
-def state(view: JobView) -> str:
+def state(view: JobStatus) -> str:
     """The state with what belongs to it: "interrupted at epoch 7", "number 2 in line"."""
     epochs = len(view.history)
     if view.state == "queued":
@@ -35,20 +35,20 @@ def state(view: JobView) -> str:
     return view.state + (" on another server" if view.elsewhere else "")
 
 
-def badge(view: JobView) -> str:
+def badge(view: JobStatus) -> str:
     """The state as a coloured badge in Markdown."""
     color, icon = BADGES[view.state]
     return f":{color}-badge[{icon} {state(view)}]"
 
 
-def name(view: JobView) -> str:
+def name(view: JobStatus) -> str:
     """The name behind the colour of its system, as Markdown that shows it letter by letter."""
     look = SYSTEMS.get(view.config.surrogate) if view.config else None
     mark = f'<span class="mark" style="background: {look.color if look else GREY}"></span>'
     return f"{mark}**{plain(view.name)}**"
 
 
-def subject(view: JobView) -> str:
+def subject(view: JobStatus) -> str:
     """What is trained on what, in Markdown: "One-vs-all, Wide ResNet 10-1, on Handwritten digits"."""
     if view.config is None:
         return ""
@@ -60,7 +60,7 @@ def subject(view: JobView) -> str:
     return plain(f"{surrogate}, {model}, on {data}")
 
 
-def share_done(view: JobView) -> float:
+def share_done(view: JobStatus) -> float:
     """How far the training is, 0 to 1."""
     if view.config is None:
         return 0.0
@@ -69,7 +69,7 @@ def share_done(view: JobView) -> float:
     return min(1.0, max(by_epochs, by_steps))
 
 
-def how_far(view: JobView) -> str:
+def how_far(view: JobStatus) -> str:
     """Epoch, progress within it, images/s and the time that is left, as far as they are known."""
     if view.config is None:
         return ""
@@ -95,7 +95,7 @@ def how_far(view: JobView) -> str:
     return ", ".join(parts)
 
 
-def result(view: JobView) -> str:
+def result(view: JobStatus) -> str:
     """The numbers of the best epoch so far, on the validation cases."""
     if view.config is None or not len(view.history):
         return ""

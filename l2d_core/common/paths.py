@@ -13,3 +13,11 @@ def served_data_root() -> Path | None:
     """The folder that L2D_DATA_ROOT names now; None where it names none, or one that is not there."""
     named = os.environ.get("L2D_DATA_ROOT", "")
     return Path(named) if named and Path(named).is_dir() else None
+
+
+def links_out(folder: Path, root: Path) -> bool:
+    """Whether a folder, or what lies directly in it, is a link that leads out of root. OSError where it is missing."""
+    with os.scandir(folder) as entries:
+        links = [Path(entry.path) for entry in entries if entry.is_symlink()]
+    links += [folder] if folder.is_symlink() else []
+    return any(not link.resolve().is_relative_to(root.resolve()) for link in links)

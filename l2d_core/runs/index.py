@@ -12,6 +12,7 @@ import pandas as pd
 from l2d_core.calibration.binned import calibration_error
 from l2d_core.common.files import write_whole
 from l2d_core.common.json_fields import flatten
+from l2d_core.common.paths import links_out
 from l2d_core.data import Scores
 from l2d_core.evaluation.accuracy import accuracies
 from l2d_core.evaluation.deferral import defer_by_argmax
@@ -85,6 +86,7 @@ def _marks(root: Path) -> dict[str, list[Any]]:
         return {}
     with os.scandir(root) as entries:
         folders = [entry.name for entry in entries if entry.is_dir() and not entry.name.startswith(".")]
+    folders = [name for name in folders if not links_out(root / name, root)]
     return {name: [_stamp(root / name / file) for file in _WATCHED] for name in folders}
 
 

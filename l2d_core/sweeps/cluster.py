@@ -1,8 +1,9 @@
 """Many runs at once, on Dask: each trains into its own folder, so that a worker's death costs the epoch in hand.
 
 Run folders and data have to be at the same paths on every worker and here. Dask's processes send pickles to each
-other, and do what they are told: only trusted machines may reach the port of a scheduler or worker. The embedded
-cluster listens on 127.0.0.1 alone.
+other, and execute them: only trusted machines may reach the port of a scheduler or worker. The embedded cluster listens
+on 127.0.0.1 alone and speaks TLS, with a certificate made at its start that every client has to present: other accounts
+of the machine can reach its ports, and get no answer.
 """
 
 import logging
@@ -10,7 +11,7 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ import pandas as pd
 import torch
 from dask.system import CPU_COUNT
 from distributed import CancelledError, Client, Future, Nanny, Scheduler, SpecCluster, wait
+from distributed.security import Security
 from distributed.system import MEMORY_LIMIT
 
 from l2d_core.baselines.network_losses import LOSSES
@@ -146,37 +148,60 @@ def plan_workers(device: str, runs: int, workers: int | None = None, threads: in
 
 
 @contextmanager
-def open_cluster(scheduler: str | None = None, *, workers: int | None = None, device: str = "auto") -> Iterator[Client]:
-    """A client of the scheduler of that address, or of an embedded cluster, which ends with it.
+def open_cluster(
+    scheduler: str | None = None,
+    *,
+    credentials: Mapping[str, str] | None = None,
+    workers: int | None = None,
+    device: str = "auto",
+) -> Iterator[Client]:
+    """A client of the scheduler at that address, or of an embedded cluster, which ends with it.
 
-    OSError where the scheduler cannot be reached. The embedded one has its workers in processes, a training each,
-    and a GPU each in turn where device leaves it open which. Dask restarts a worker that dies.
+    The embedded cluster has its workers in processes, with one training each, and one GPU each in turn where device
+    leaves it open which. Dask restarts a worker that dies. credentials: `credentials_of` a client of the same cluster.
+    OSError where the scheduler cannot be reached, or the processes cannot be started.
     """
     if scheduler is not None:
-        with Client(scheduler, set_as_default=False) as client:
+        security = Security(**credentials, require_encryption=True) if credentials else None
+        with Client(scheduler, security=security, set_as_default=False) as client:
             yield client
         return
-    count = workers or plan_workers(device, CPU_COUNT)[0]
     settings = {
         "distributed.scheduler.worker-saturation": 1.0,  # a run waits at the scheduler, not behind a long one
         "distributed.scheduler.http.routes": [],
         "distributed.worker.http.routes": [],
     }
-    local = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "dashboard": False}
-    with (
-        dask.config.set(settings),
-        SpecCluster(
-            scheduler={"cls": Scheduler, "options": local},
-            workers={place: _worker(place, local, _visible_gpus(device)) for place in range(count)},
-            silence_logs=logging.ERROR,  # pyright: ignore[reportArgumentType]
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
+    with dask.config.set(settings), ExitStack() as stack:
+        yield _start_cluster(stack, workers or plan_workers(device, CPU_COUNT)[0], device)
+
+
+def _start_cluster(stack: ExitStack, count: int, device: str) -> Client:
+    """A client of a new embedded cluster, which ends with the stack. OSError where it cannot be started."""
+    security = Security.temporary()
+    local = {
+        "host": "127.0.0.1",
+        "protocol": "tls",
+        "security": security,
+        "dashboard_address": "127.0.0.1:0",
+        "dashboard": False,
+    }
+    gpus = _visible_gpus(device)
+    cluster = SpecCluster(
+        scheduler={"cls": Scheduler, "options": local},
+        workers={place: _worker(place, local, gpus) for place in range(count)},
+        security=security,
+        silence_logs=logging.ERROR,  # pyright: ignore[reportArgumentType]
+    )
+    return stack.enter_context(Client(stack.enter_context(cluster), security=security, set_as_default=False))
+
+
+def credentials_of(client: Client) -> dict[str, str]:
+    """The certificates and the key with which another process can be a client too: whoever has them can run code."""
+    return {name: getattr(client.security, name) for name in ("tls_ca_file", "tls_client_cert", "tls_client_key")}
 
 
 def _worker(place: int, local: dict[str, Any], gpus: list[str]) -> dict[str, Any]:
-    """What Dask needs to know of a worker process."""
+    """How Dask starts one worker process."""
     env = {"CUDA_VISIBLE_DEVICES": gpus[place % len(gpus)]} if gpus else {}
     options = {
         "nthreads": 1,

@@ -7,7 +7,7 @@ import pandas as pd
 from lab_page import assert_drawable, charts, open_home, tables_of, texts
 from small_jobs import SHORT
 
-from app.jobs.board import JobView, Link, NoSuchJob, NotYours
+from app.jobs.board import JobStatus, Link, NoSuchJob, NotYours
 from l2d_core.evaluation.epoch_report import EpochReport
 
 TRAIN = "train/page.py"
@@ -24,7 +24,7 @@ class FakeBoard:
     def have(self, job_id=FIRST, state="running", epochs=0, **fields):
         rows = [asdict(EpochReport(n, 3 / n, 2 / n, 0.9, 0.5, 0.1, 0.1, 1000.0, 1.0)) for n in range(1, epochs + 1)]
         fields = {"config": replace(SHORT, epochs=12), "history": pd.DataFrame(rows)} | fields
-        self.views[job_id] = JobView(job_id, fields.pop("name", "my *run*"), state, float(len(self.views)), **fields)
+        self.views[job_id] = JobStatus(job_id, fields.pop("name", "my *run*"), state, float(len(self.views)), **fields)
         return Link(job_id, TOKEN)
 
     def start(self, name, config):

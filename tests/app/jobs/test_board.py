@@ -2,22 +2,28 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import fields
 from pathlib import Path
 
 import psutil
 import pytest
 from dask.config import set as set_dask
+from dask_processes import dask_cluster
 from small_jobs import LONG, SHORT, wait_until
 
 from app.jobs.board import JobBoard, Link, NoSuchJob, NotYours
 from app.jobs.cluster_process import NICENESS
 from app.jobs.folder import JOB
-from app.jobs.queue import JobLine
+from app.jobs.trainer import Trainer
+from l2d_core.evaluation.epoch_report import EpochReport
 from l2d_core.runs.folder import read_environment, read_history, verify_run
+from l2d_core.runs.index import index_runs
+from l2d_core.runs.log import add_line
 
 
 @pytest.fixture(scope="module")
@@ -28,11 +34,22 @@ def board(tmp_path_factory):
     made.close()
 
 
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory):
+    """The address of a Dask cluster with one worker, which is no part of a server."""
+    with dask_cluster(tmp_path_factory.mktemp("dask")) as cluster:
+        cluster.have_workers(1)
+        yield cluster.address
+
+
 @pytest.fixture
 def idle(tmp_path, monkeypatch):
     """A board that hands nothing over."""
-    monkeypatch.setattr(JobLine, "add", lambda *_: None)
+    monkeypatch.setattr(Trainer, "add", lambda *_: None)
     return JobBoard(tmp_path, data_root=Path("nowhere"), device="cpu")
+
+
+HEADER = ",".join(column.name for column in fields(EpochReport)) + "\n"
 
 
 def state(board, link):
@@ -117,9 +134,8 @@ def test_one_that_waits_can_be_taken_back_and_one_that_cannot_train_says_why(boa
     assert JobBoard(board.root, data_root=Path()).look(bad.id).message == message
 
 
-def test_another_scheduler_can_be_given_and_what_another_server_trains_is_seen(board, tmp_path):
-    wait_until(lambda: board._line._host, "the cluster of the first board")
-    other = JobBoard(tmp_path, data_root=Path("nowhere"), device="cpu", scheduler=board._line._host.address)
+def test_another_scheduler_can_be_given_and_what_another_server_trains_is_seen(scheduler, tmp_path):
+    other = JobBoard(tmp_path, data_root=Path("nowhere"), device="cpu", scheduler=scheduler)
     link = other.start("elsewhere", LONG)
     wait_for_epochs(other, link, 1)
     seen = JobBoard(tmp_path, data_root=Path()).look(link.id)
@@ -136,7 +152,7 @@ def test_a_scheduler_that_is_not_there_is_the_reason_why_a_job_failed(tmp_path):
     assert "tcp://127.0.0.1:1" in away.look(link.id).message
 
 
-def test_a_server_that_is_killed_leaves_no_process_and_a_job_that_can_go_on(board, tmp_path):
+def test_a_server_that_is_killed_leaves_no_process_and_a_job_that_can_go_on(scheduler, tmp_path):
     command = [sys.executable, str(Path(__file__).parents[1] / "job_server.py"), str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         link = Link.read(server.stdout.readline().strip())
@@ -146,8 +162,7 @@ def test_a_server_that_is_killed_leaves_no_process_and_a_job_that_can_go_on(boar
         assert len(family) >= 2
         server.send_signal(signal.SIGKILL)
     assert not psutil.wait_procs(family, timeout=20)[1]
-    address = board._line._host.address  # in place of a cluster of its own, which would take a while to start
-    again = JobBoard(tmp_path, data_root=Path("nowhere"), device="cpu", scheduler=address)
+    again = JobBoard(tmp_path, data_root=Path("nowhere"), device="cpu", scheduler=scheduler)
     view = again.look(link.id)
     assert (view.state, view.name) == ("interrupted", "killed")
     assert len(view.history) >= 2
@@ -196,6 +211,14 @@ def test_a_name_is_one_line_that_can_be_printed_and_no_path(idle):
         (JOB, "{", "job.json is no JSON"),
         (JOB, '{"version": 9}', "job.json has version 9, and this program reads version 1"),
         (JOB, '{"version": 1, "name": 3}', "job.json.name must be text"),
+        (JOB, '{"version": 1, "ended": "flying"}', "job.json.ended must be one of '', 'stopped', 'failed'"),
+        (JOB, '{"version": 1, "created": NaN}', "job.json.created must lie in 0..1e+11"),
+        (JOB, f'{{"version": 1, "created": 1{"0" * 400}}}', "job.json.created must be a number of at most 1.8e308"),
+        (JOB, f'{{"version": 1{"0" * 5000}}}', "job.json is no JSON"),
+        (JOB, '{"version": 1, "name": "' + "x" * 5_000_000 + '"}', "job.json must have at most 4,194,304 bytes"),
+        (JOB, "[" * 100_000, "job.json is no JSON"),
+        ("config.json", f'{{"version": 1, "epochs": 1{"0" * 400}}}', "epochs must be"),
+        ("history.csv", HEADER + f"1{'0' * 30},1,1,1,1,1,1,1,1\n", "must have one row per epoch"),
         ("config.json", '{"version": 99}', "version 99"),
         ("environment.json", '{"version": 1, "state": "flying"}', "must say state"),
         ("history.csv", "a,b\n1,2\n", "is no table of epochs"),
@@ -207,6 +230,44 @@ def test_a_damaged_or_foreign_folder_is_listed_with_what_is_wrong(idle, file, co
     (idle.root / "notes").mkdir()
     assert {view.id: view.state for view in idle.list()} == {link.id: "broken", sound.id: "interrupted"}
     assert message in idle.look(link.id).message
+    assert len(idle.look(link.id).message) <= 1000
+
+
+def test_a_record_of_megabytes_is_shown_in_short_and_a_token_of_any_letters_owns_nothing(idle):
+    link = idle.start("long", SHORT)
+    content = {"version": 1, "name": "n\n" * 10**6, "message": "m" * 10**6, "ended": "failed", "token_sha256": "ß"}
+    (idle.root / link.id / JOB).write_text(json.dumps(content))
+    view = idle.look(link.id)
+    assert (len(view.name), len(view.message), view.state) == (79, 1000, "failed")
+    assert not idle.owns(link)
+
+
+@pytest.mark.parametrize("part", ["", JOB, "history.csv"])
+def test_a_link_out_of_the_folder_of_runs_is_not_followed(idle, tmp_path_factory, part):
+    link, away = idle.start("inside", SHORT), tmp_path_factory.mktemp("away")
+    shutil.copytree(idle.root / link.id, away / "run")
+    (away / "run" / "history.csv").write_text(HEADER)
+    inside = idle.root / link.id / part
+    shutil.rmtree(inside) if not part else inside.unlink(missing_ok=True)
+    inside.symlink_to(away / "run" / part)
+    assert idle.list() == []
+    assert not idle.owns(link)
+    for act in (idle.look, idle.log):
+        with pytest.raises(NoSuchJob):
+            act(link.id)
+    assert not len(index_runs(idle.root))
+
+
+def test_messages_and_logs_name_no_path_of_the_server(idle):
+    link = idle.start("mine", SHORT)
+    said = "there is no CIFAR-10 in /srv/data: see https://x.org/a or '/srv/my runs/a b.npz', 9 images/s"
+    add_line(idle.root / link.id, said)
+    assert idle.log(link.id).endswith("no CIFAR-10 in data: see https://x.org/a or 'a b.npz', 9 images/s\n")
+    (idle.root / "file").write_text("no folder")
+    nowhere = JobBoard(idle.root / "file" / "runs", data_root=Path())
+    with pytest.raises(OSError, match="Not a directory") as problem:
+        nowhere.start("lost", SHORT)
+    assert str(idle.root) not in str(problem.value)
 
 
 def test_a_thousand_jobs_are_listed_in_under_a_second(idle):

@@ -8,7 +8,7 @@ from small_disk import small_disk
 from small_jobs import LONG, SHORT, wait_until
 
 from app.jobs.board import JobBoard
-from app.jobs.queue import JobLine
+from app.jobs.trainer import Trainer
 
 FULL = "cannot be written: No space left on device"
 
@@ -49,7 +49,7 @@ def test_a_training_whose_disk_fills_up_says_so_keeps_its_epochs_and_goes_on_lat
 
 
 def test_a_training_that_cannot_be_handed_in_leaves_nothing(disk, board, monkeypatch):
-    monkeypatch.setattr(JobLine, "add", lambda *_: None)
+    monkeypatch.setattr(Trainer, "add", lambda *_: None)
     for pages_left in (0, 1):  # of config.json and job.json
         disk.fill(pages_left)
         with pytest.raises(OSError, match=FULL) as problem:

@@ -91,7 +91,7 @@ def test_a_training_whose_cluster_is_killed_again_and_again_is_interrupted_and_e
         wanted = epochs_done(folder) + 1 + chance.randrange(EPOCHS_A_LIFE)
         wait_until(lambda: epochs_done(folder) >= wanted, f"{wanted} epochs")  # noqa: B023
         time.sleep(chance.uniform(0, EPOCH_SECONDS))
-        host = psutil.Process(board._line._host._process.pid)
+        host = psutil.Process(board._trainer._process._process.pid)
         family = host.children(recursive=True)
         host.kill()
         assert not psutil.wait_procs(family, timeout=20)[1], "a process outlives its cluster"

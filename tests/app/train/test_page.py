@@ -12,7 +12,7 @@ from small_jobs import SHORT
 from train_page import FIRST, SECOND, TOKEN, TRAIN, FakeBoard, address, assert_sound, click, labels, open_train, said
 
 from app.jobs import board as jobs_board
-from app.jobs.board import JobBoard, JobView, Link
+from app.jobs.board import JobBoard, JobStatus, Link
 from app.jobs.menu import DATASETS, QUICK
 from app.kit.text import WORD_JOINER
 from app.train import charts as train_charts
@@ -108,7 +108,7 @@ def test_a_training_of_very_many_epochs_does_not_press_its_curve_to_the_side():
     }
     for (state, done, planned), end in ends.items():
         history = pd.DataFrame({"epoch": range(1, done + 1)})
-        view = JobView(FIRST, "x", state, config=replace(SHORT, epochs=planned), history=history)
+        view = JobStatus(FIRST, "x", state, config=replace(SHORT, epochs=planned), history=history)
         assert train_charts._last_epoch(view) == end
 
 
