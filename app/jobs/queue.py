@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.jobs.states import QUEUED, RUNNING, STARTING, STOPPING
+from app.jobs.states import QUEUED, RUNNING, STARTING, STOPPED, STOPPING
 
 MAX_PENDING, MAX_PER_SESSION = 64, 12
 WAITING, HANDED_OVER, ENDED = "waiting", "handed over", "ended"
@@ -110,7 +110,7 @@ class JobQueue:
         """End a training that waits, or give the one in hand, which is in the phase "stopping" from now on."""
         with self._lock:
             entry = self._entries.get(job_id)
-            if entry is None or (entry.phase == WAITING and self.move(entry, ENDED, how="stopped")):
+            if entry is None or (entry.phase == WAITING and self.move(entry, ENDED, how=STOPPED)):
                 return None
             return entry if self.move(entry, STOPPING) else None
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from app.jobs.cluster_process import ClusterProcess
 from app.jobs.queue import ENDED, HANDED_OVER, IN_HAND, WAITING, Entry, JobQueue
-from app.jobs.states import FAILED, RUNNING, STOPPED, STOPPING
+from app.jobs.states import FAILED, QUEUED, RUNNING, STOPPED, STOPPING
 from l2d_core.runs.folder import HISTORY, read_config
 from l2d_core.runs.log import add_line
 
@@ -174,10 +174,10 @@ class Trainer:
     def _note(self, entry: Entry, state: str, message: str) -> None:
         if state == RUNNING:
             self._queue.move(entry, RUNNING)
-        elif state == "stopped":  # and not by its owner
+        elif state == STOPPED:  # and not by its owner
             self._lose(entry, message or LOST)
-        elif state != "queued":
-            self._queue.move(entry, ENDED, how=FAILED if state == "failed" else "", message=message)
+        elif state != QUEUED:
+            self._queue.move(entry, ENDED, how=FAILED if state == FAILED else "", message=message)
 
     def _fail(self, entry: Entry, problem: Exception) -> None:
         """End a training that met an error, or lose it where the cluster is lost."""

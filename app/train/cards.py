@@ -1,4 +1,4 @@
-"""Trainings that are watched: a card each with its state and what can be done with it, and their curves together."""
+"""The trainings on the page: one card each for those that are watched, their curves, and the list of all."""
 
 from collections.abc import Callable, Sequence
 
@@ -6,18 +6,20 @@ import streamlit as st
 
 from app.jobs import ownership
 from app.jobs.board import JobBoard, JobStatus
-from app.jobs.folder import Link
+from app.jobs.folder import MAX_NAME, Link
 from app.jobs.menu import DATASETS
+from app.jobs.states import STOPPING
 from app.kit import section
 from app.kit.text import plain
-from app.train import charts, form, words
-from app.train import state as job_session
+from app.train import charts, form, state, words
+
+PER_PAGE = 10
 
 
 def draw(board: JobBoard, links: Sequence[Link]) -> None:
     """Draw the cards and the curves of the trainings that are still there."""
     views = [view for link in links if (view := _look(board, link)) is not None]
-    if notice := job_session.notice():
+    if notice := state.notice():
         st.error(notice, icon=":material/error:")
     _draw_cards(board, views)
     if any(len(view.history) for view in views):
@@ -32,7 +34,7 @@ def _look(board: JobBoard, link: Link) -> JobStatus | None:
     except LookupError as problem:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.warning(f"{str(problem).capitalize()}.", icon=":material/link_off:")
-            st.button("Close", key=f"close-{link.id}", on_click=job_session.leave, args=(link.id,))
+            st.button("Close", key=f"close-{link.id}", on_click=state.leave, args=(link.id,))
         return None
 
 
@@ -56,7 +58,7 @@ def _draw_card(board: JobBoard, view: JobStatus) -> None:
                 key=f"close-{view.id}",
                 icon=":material/close:",
                 type="tertiary",
-                on_click=job_session.leave,
+                on_click=state.leave,
                 args=(view.id,),
                 help="Takes the card from this page; the training goes on, and stays in the list",
             )
@@ -80,11 +82,11 @@ def _about(view: JobStatus) -> str:
 
 def _draw_actions(board: JobBoard, view: JobStatus, link: Link, is_own: bool) -> None:
     """What the owner can do, and what everybody can."""
-    if is_own and view.is_pending and view.state != "stopping" and not view.elsewhere:
+    if is_own and view.is_pending and view.state != STOPPING and not view.elsewhere:
         _action("Stop", "stop", view, board.stop, link, help="Keeps the best so far; it can go on later")
     if is_own and view.can_resume:
         text = "Goes on after its last epoch" if len(view.history) else "Starts again"
-        _action("Resume", "play_arrow", view, board.resume, link, help=text)
+        _action("Resume", "play_arrow", view, lambda owner: board.resume(owner, state.session()), link, help=text)
     if view.config is not None and view.config.dataset in DATASETS:
         st.button(
             "Copy settings",
@@ -96,9 +98,8 @@ def _draw_actions(board: JobBoard, view: JobStatus, link: Link, is_own: bool) ->
         )
     if is_own:
         with st.popover("Rename", icon=":material/edit:"):
-            key = f"name-{view.id}"
-            st.text_input("Name", view.name, max_chars=80, key=key)
-            _action("Save the name", "check", view, lambda owner: board.rename(owner, st.session_state[key]), link)
+            st.text_input("Name", view.name, max_chars=MAX_NAME, key=state.name_key(view.id))
+            _action("Save the name", "check", view, lambda at: board.rename(at, state.typed_name(at.id)), link)
     with st.popover("Link", icon=":material/link:"):
         _draw_links(link, is_own)
     if is_own and not view.is_pending:
@@ -144,12 +145,12 @@ def _try(act: Callable[[Link], None], link: Link) -> None:
     try:
         act(link)
     except (OSError, LookupError, ValueError) as problem:
-        job_session.note(problem)
+        state.note(problem)
 
 
 def _delete(board: JobBoard, link: Link) -> None:
     board.delete(link)
-    job_session.leave(link.id)
+    state.leave(link.id)
 
 
 def _draw_curves(views: Sequence[JobStatus]) -> None:
@@ -163,4 +164,33 @@ def _draw_curves(views: Sequence[JobStatus]) -> None:
     st.caption(
         "After each epoch, on the validation cases; thin: the loss on training cases, while they were learned from. "
         "ECE: 15 bins of equal width, of each system's usual estimate of P(the expert is right)."
+    )
+
+
+def draw_list(views: Sequence[JobStatus]) -> None:
+    """Draw a page of the list of all trainings, the newest first."""
+    pages = max(1, -(-len(views) // PER_PAGE))
+    page = min(state.list_page(), pages - 1)
+    for view in views[page * PER_PAGE : (page + 1) * PER_PAGE]:
+        _draw_row(view)
+    if pages > 1:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            _turn("Newer", page - 1, pages)
+            st.caption(f"Page {page + 1} of {pages}, {len(views):,} trainings", width="content")
+            _turn("Older", page + 1, pages)
+
+
+def _draw_row(view: JobStatus) -> None:
+    is_own = bool(ownership.link_of(view.id).token)
+    own = " :gray-badge[yours]" if is_own else ""
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        with st.container(gap=None, width="stretch"):
+            st.markdown(f"{words.name(view)} &nbsp; {words.badge(view)}{own}", unsafe_allow_html=True)
+            st.caption(" · ".join(filter(None, [words.subject(view), words.how_far(view)])))
+        st.button("Open", key=f"open-{view.id}", on_click=state.watch, args=([ownership.link_of(view.id)],))
+
+
+def _turn(label: str, to: int, pages: int) -> None:
+    st.button(
+        label, key=f"list-{label}", on_click=state.turn_to, args=(to,), disabled=not 0 <= to < pages, type="tertiary"
     )

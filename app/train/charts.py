@@ -1,5 +1,6 @@
 """Curves of trainings, epoch by epoch: tables in, Vega-Lite specifications out, built once and then filled."""
 
+import math
 from collections.abc import Sequence
 from functools import cache
 
@@ -18,23 +19,31 @@ MEASURES = {
     "calibration_error": ("ECE of P(the expert is right)", True),
 }
 HEIGHT = 230
+MAX_POINTS = 500  # of a line; a browser draws more only slowly
 COLUMNS = ("job", "system", "epoch", "value", "part")
 
 
 def curves(views: Sequence[JobStatus], measure: str) -> Spec:
-    """A measure of MEASURES by epoch, a line a job; of the loss, that on the training cases too, as a faint line."""
-    rows = []
-    for view in views:
-        parts = {"validation": measure} | ({"training": "train_loss"} if measure == "validation_loss" else {})
-        for part, column in parts.items():
-            if column in view.history:
-                values = zip(view.history["epoch"], view.history[column], strict=True)
-                title = SYSTEMS[view.config.surrogate].title if view.config else view.name
-                rows += [(view.id, title, int(epoch), float(value), part) for epoch, value in values]
+    """A measure of MEASURES by epoch, one line per job; for the loss, a faint line for the training cases too."""
+    parts = {"validation": measure} | ({"training": "train_loss"} if measure == "validation_loss" else {})
+    rows = [row for view in views for part, column in parts.items() for row in _rows(view, part, column)]
     table = columns_of(COLUMNS, rows)
     end = columns_of(("epoch",), [(1.0,), (float(max(map(_last_epoch, views), default=2)),)])
     spec = _spec(measure)
     return {**spec, "datasets": {"epochs": pa.table(table), "ends": pa.table(end)}}
+
+
+def _rows(view: JobStatus, part: str, column: str) -> list[tuple]:
+    """One row per epoch; where there are very many, of every second, third, ... one and of the last."""
+    if column not in view.history:
+        return []
+    step = -(-len(view.history) // MAX_POINTS)
+    shown = view.history[(view.history["epoch"] % step == 0) | (view.history["epoch"] == len(view.history))]
+    values = zip(shown["epoch"], shown[column].astype(float), strict=True)
+    system = SYSTEMS.get(view.config.surrogate) if view.config else None
+    title = system.title if system else view.name
+    # Not finite: an epoch in which nobody was asked, or a loss that ran away.
+    return [(view.id, title, int(epoch), value if math.isfinite(value) else math.nan, part) for epoch, value in values]
 
 
 def _last_epoch(view: JobStatus) -> int:

@@ -8,11 +8,11 @@ import streamlit as st
 
 from app.jobs.menu import DATASETS, NETWORKS, QUICK, TrainDataset, first_start, network_of
 from app.kit import expert_panel
+from app.train import state
 from l2d_core.common.paths import DATA_ROOT
 from l2d_core.config import AUGMENTATIONS, CLASS_WEIGHTS, OPTIMIZERS, PRECISIONS, SCHEDULES, ExpertConfig, RunConfig
 from l2d_core.surrogates import SURROGATES
 
-OTHER_NETWORK = "other"
 SETTINGS = (
     "epochs",
     "batch_size",
@@ -44,21 +44,22 @@ WORDS = {
     "crop_flip_colour": "shifts, flips and colours",
     "sqrt": "root of balanced",
 }
+MAX_EPOCHS = 100_000
 KINDS = {"per_class": "Simulated", "human": "People", "learned": "Trained network"}
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What is to be trained: a config a surrogate; or why that cannot be."""
+class Plan:
+    """What is to be trained: one config per surrogate; or why that cannot be."""
 
     dataset: str
     configs: Mapping[str, RunConfig]
     problem: str = ""
 
 
-def draw() -> Wish:
+def draw() -> Plan:
     """Draw the settings into the current container."""
-    if "train_epochs" not in st.session_state:  # but for the expert, which may come from the live lab
+    if not state.has("epochs"):  # all but the expert, which may come from the live lab
         _fill(first_start("digits"), tuple(SURROGATES)[:2])
     name = _draw_dataset()
     dataset = DATASETS[name]
@@ -68,7 +69,7 @@ def draw() -> Wish:
         list(SURROGATES),
         selection_mode="multi",
         format_func=lambda key: SURROGATES[key].title,
-        key="train_surrogates",
+        key=state.key("surrogates"),
         persist_state="session",
         help="The losses to train with, a training each. They share all other settings.",
     )
@@ -76,9 +77,9 @@ def draw() -> Wish:
     expert = _draw_expert(name, dataset)
     missing = _missing(name)
     if missing:
-        return Wish(name, {}, f"{dataset.lab.title} is not on this server. {missing}")
+        return Plan(name, {}, f"{dataset.lab.title} is not on this server. {missing}")
     if not surrogates:
-        return Wish(name, {}, "Choose at least one system.")
+        return Plan(name, {}, "Choose at least one system.")
     try:
         choice = NETWORKS[network]
         config = RunConfig(
@@ -90,17 +91,17 @@ def draw() -> Wish:
             **settings,
         )
     except ValueError as problem:
-        return Wish(name, {}, str(problem))
-    return Wish(name, {surrogate: replace(config, surrogate=surrogate) for surrogate in surrogates})
+        return Plan(name, {}, str(problem))
+    return Plan(name, {surrogate: replace(config, surrogate=surrogate) for surrogate in surrogates})
 
 
 def fill(config: RunConfig, surrogates: tuple[str, ...]) -> None:
-    """Set all widgets to what a config says; an expert that has no widgets leaves them as they are."""
+    """Set all widgets to a config; an expert that has no widgets leaves them as they are."""
     _fill(config, surrogates)
-    state, expert, lab = st.session_state, config.expert, DATASETS[config.dataset].lab
-    state[f"train_{config.dataset}_kind"] = expert.kind if expert.kind in KINDS else "per_class"
+    expert, lab = config.expert, DATASETS[config.dataset].lab
+    state.set_setting(f"{config.dataset}_kind", expert.kind if expert.kind in KINDS else "per_class")
     if expert.kind == "human":
-        state["train_people"] = expert.name
+        state.set_setting("people", expert.name)
     if expert.kind == "per_class":
         accuracy = expert.accuracy * (len(lab.class_names) if len(expert.accuracy) == 1 else 1)
         expert_panel.set_expert(config.dataset, lab.class_names, accuracy, expert.wrong)
@@ -112,14 +113,15 @@ def quick() -> None:
 
 
 def _fill(config: RunConfig, surrogates: tuple[str, ...]) -> None:
-    st.session_state["train_dataset"], st.session_state["train_surrogates"] = config.dataset, list(surrogates)
+    state.set_setting("dataset", config.dataset)
+    state.set_setting("surrogates", list(surrogates))
     _fill_settings(config)
 
 
 def _fill_settings(config: RunConfig) -> None:
-    st.session_state["train_network"] = network_of(config) or DATASETS[config.dataset].networks[0]
+    state.set_setting("network", network_of(config) or DATASETS[config.dataset].networks[0])
     for name in SETTINGS:
-        st.session_state[f"train_{name}"] = getattr(config, name)
+        state.set_setting(name, getattr(config, name))
 
 
 def _draw_dataset() -> str:
@@ -127,9 +129,9 @@ def _draw_dataset() -> str:
         "Data set",
         list(DATASETS),
         format_func=_dataset_title,
-        key="train_dataset",
+        key=state.key("dataset"),
         persist_state="session",
-        on_change=lambda: _fill_settings(first_start(st.session_state["train_dataset"])),
+        on_change=lambda: _fill_settings(first_start(state.setting("dataset"))),
         help="Those that are not on this server can be looked at, and the page says how to get them.",
     )
 
@@ -149,21 +151,21 @@ def _draw_network(dataset: TrainDataset) -> str:
     st.menu_button(
         "Settings to start from",
         list(dataset.starts),
-        key="train_start",
-        on_click=lambda: _fill_settings(dataset.starts[st.session_state["train_start"]]),
+        key=state.key("start"),
+        on_click=lambda: _fill_settings(dataset.starts[state.setting("start")]),
         icon=":material/tune:",
         width="stretch",
         help="Sets the network and all that is below it, but for the expert",
     )
-    if st.session_state["train_network"] not in dataset.networks:
-        st.session_state["train_network"] = network_of(next(iter(dataset.starts.values())))
+    if state.setting("network") not in dataset.networks:
+        state.set_setting("network", network_of(next(iter(dataset.starts.values()))))
     return st.selectbox(
         "Network",
         dataset.networks,
         format_func=lambda key: NETWORKS[key].title,
         help="The paper has Wide ResNet 28-4 for CIFAR-10 and ResNet34 for HAM10000. EfficientNet-Lite0 and ResNet34 "
         "start from ImageNet; the first stages of EfficientNet-Lite0 stay as they are.",
-        key="train_network",
+        key=state.key("network"),
         persist_state="session",
     )
 
@@ -173,13 +175,13 @@ def _draw_expert(name: str, dataset: TrainDataset) -> dict[str, Any]:
     kinds = ["per_class", *(["human"] if dataset.people else []), *(["learned"] if dataset.trained_expert else [])]
     kind = "per_class"
     if len(kinds) > 1:
-        st.session_state.setdefault(f"train_{name}_kind", "per_class")
+        state.set_setting(f"{name}_kind", state.setting(f"{name}_kind", "per_class"))
         kind = st.segmented_control(
             "Who is the expert?",
             kinds,
             required=True,
             format_func=lambda key: KINDS[key],
-            key=f"train_{name}_kind",
+            key=state.key(f"{name}_kind"),
             persist_state="session",
         )
     if kind == "human":
@@ -187,7 +189,7 @@ def _draw_expert(name: str, dataset: TrainDataset) -> dict[str, Any]:
             "In training it is",
             list(dataset.people),
             format_func=lambda key: dataset.people[key],
-            key="train_people",
+            key=state.key("people"),
             persist_state="session",
             help="What people said of these very images. On the test images the expert is one of the people of "
             "CIFAR-10H, an answer drawn for each image.",
@@ -204,7 +206,7 @@ def _draw_expert(name: str, dataset: TrainDataset) -> dict[str, Any]:
 def _draw_settings() -> dict[str, Any]:
     """Each of SETTINGS."""
     with st.expander("Training", icon=":material/tune:"):
-        _number("Epochs, at most", "epochs", "One epoch looks at each training case once.")
+        _number("Epochs, at most", "epochs", "One epoch looks at each training case once.", most=MAX_EPOCHS)
         _number("Batch size", "batch_size", "Cases a step, at most.")
         _rate("Learning rate", "learning_rate", "The peak of the schedule.")
         _choice("Optimiser", "optimizer", OPTIMIZERS)
@@ -217,7 +219,7 @@ def _draw_settings() -> dict[str, Any]:
             None,
             None,  # so that it can be emptied
             1,
-            key="train_patience",
+            key=state.key("patience"),
             persist_state="session",
             placeholder="never stop early",
             help="Stop after so many epochs without a lower loss on validation. Empty: never.",
@@ -235,21 +237,21 @@ def _draw_settings() -> dict[str, Any]:
         )
         _number("Seed", "seed", "Of first weights, batches, augmentation and the expert's answers.", least=0)
         _number("Seed of the split", "split_seed", "Decides which cases are for training.", least=0)
-    return {name: st.session_state[f"train_{name}"] for name in SETTINGS}
+    return {name: state.setting(name) for name in SETTINGS}
 
 
-def _number(label: str, name: str, text: str, least: int = 1) -> None:
-    st.number_input(label, least, 10**9, step=1, key=f"train_{name}", persist_state="session", help=text)
+def _number(label: str, name: str, text: str, least: int = 1, most: int = 10**9) -> None:
+    st.number_input(label, least, most, step=1, key=state.key(name), persist_state="session", help=text)
 
 
 def _rate(label: str, name: str, text: str) -> None:
-    st.number_input(label, 0.0, None, step=None, format="%g", key=f"train_{name}", persist_state="session", help=text)
+    st.number_input(label, 0.0, None, step=None, format="%g", key=state.key(name), persist_state="session", help=text)
 
 
 def _choice(label: str, name: str, options: tuple[str, ...]) -> None:
     words = {option: WORDS.get(option, option) for option in options}
-    st.selectbox(label, options, format_func=lambda key: words[key], key=f"train_{name}", persist_state="session")
+    st.selectbox(label, options, format_func=lambda key: words[key], key=state.key(name), persist_state="session")
 
 
 def _toggle(label: str, name: str, text: str) -> None:
-    st.toggle(label, key=f"train_{name}", persist_state="session", help=text)
+    st.toggle(label, key=state.key(name), persist_state="session", help=text)

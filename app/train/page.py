@@ -5,7 +5,7 @@ import streamlit as st
 from app.jobs import board as jobs_board
 from app.jobs import ownership
 from app.kit.notes import DIAGNOSIS_NOTE, MEDICAL_ICON
-from app.train import cards, form, job_list, start, state
+from app.train import cards, form, start, state
 
 POLL_SECONDS = 1.5
 
@@ -17,10 +17,10 @@ if state.has_bad_link():
     st.warning("The address does not hold the link of a training: perhaps a part of it is missing.")
 ownership.keep_in_browser()
 with st.sidebar:
-    wish = form.draw()
-if wish.dataset == "ham10000":
+    plan = form.draw()
+if plan.dataset == "ham10000":
     st.caption(f"{MEDICAL_ICON} {DIAGNOSIS_NOTE}")
-start.draw(board, wish)
+start.draw(board, plan)
 jobs = board.list()
 is_busy = any(view.is_pending for view in jobs)
 
@@ -34,7 +34,7 @@ def live() -> None:
     cards.draw(board, state.watched())
     if views:
         st.header("All trainings here", anchor=False)
-        job_list.draw(views)
+        cards.draw_list(views)
 
 
 live()

@@ -7,21 +7,22 @@ import streamlit as st
 
 from app.fits.workers import WorkerLost, Workers
 from app.jobs.board import JobBoard
+from app.jobs.folder import without_path
 from app.jobs.menu import DATASETS, NETWORKS, network_of
 from app.train import state
 from app.train.estimate import Estimate
-from app.train.form import Wish
+from app.train.form import Plan
+from l2d_core.common.paths import RUNS_ROOT
 from l2d_core.config import RunConfig
 from l2d_core.surrogates import SURROGATES
 
 KINDS = {"human": "people's recorded answers", "learned": "a trained network"}
-_ESTIMATE, _STARTED = "train_estimate", "train_started"
 DOUBLE_CLICK_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
-class _Known:
-    """What was estimated, and of which settings; problem: why it could not be."""
+class _Estimated:
+    """An estimate and the settings it is for; problem: why there is none."""
 
     config: RunConfig
     estimate: Estimate | None
@@ -29,35 +30,35 @@ class _Known:
     problem: str = ""
 
 
-def draw(board: JobBoard, wish: Wish) -> None:
+def draw(board: JobBoard, plan: Plan) -> None:
     """Draw the card of the new training."""
     with st.container(border=True, key="train-new"):
-        if wish.problem:
-            st.warning(wish.problem, icon=":material/rule:")
+        if plan.problem:
+            st.warning(plan.problem, icon=":material/rule:")
             return
-        config = next(iter(wish.configs.values()))
-        systems = " and ".join(SURROGATES[name].title for name in wish.configs)
-        st.markdown(f"**{systems}** on **{DATASETS[wish.dataset].lab.title}**")
+        config = next(iter(plan.configs.values()))
+        systems = " and ".join(SURROGATES[name].title for name in plan.configs)
+        st.markdown(f"**{systems}** on **{DATASETS[plan.dataset].lab.title}**")
         st.caption(_describe(config))
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            st.text_input("Name", key="train_name", max_chars=60, placeholder="a name, if you like", width=230)
-            count = len(wish.configs)
+            st.text_input("Name", key=state.key("name"), max_chars=60, placeholder="a name, if you like", width=230)
+            count = len(plan.configs)
             # No callback: it would start what was drawn last, and a setting may have changed with this very click.
             is_started = st.button(
                 "Train" if count == 1 else f"Train {count} systems",
                 type="primary",
                 icon=":material/model_training:",
-                key="train_go",
+                key=state.key("go"),
             )
             wants_estimate = st.button(
                 "Estimate time and memory",
                 icon=":material/timer:",
-                key="train_estimate_go",
+                key=state.key("estimate_go"),
                 help="Times a few steps on images of noise; takes some seconds, and longer for large networks",
             )
         if is_started:
-            _start(board, wish)
-        _draw_estimate(wish, config, wants_estimate)
+            _start(board, plan)
+        _draw_estimate(plan, config, wants_estimate)
 
 
 def _describe(config: RunConfig) -> str:
@@ -81,40 +82,41 @@ def _expert(config: RunConfig) -> str:
     return f"a simulated expert that knows {span} of a class"
 
 
-def _start(board: JobBoard, wish: Wish) -> None:
-    typed = st.session_state.get("train_name", "").strip()
-    what, (before, links, since) = (typed, wish), st.session_state.get(_STARTED, (None, [], 0.0))
+def _start(board: JobBoard, plan: Plan) -> None:
+    typed = state.setting("name", "").strip()
+    what, (before, links, since) = (typed, plan), state.last_start()
     if what == before and time.monotonic() - since < DOUBLE_CLICK_SECONDS:
         state.watch(links)  # a second click, which may have come before the first one's end
         return
     links = []
-    st.session_state[_STARTED] = (what, links, time.monotonic())
+    state.note_start(what, links)
     try:
-        for surrogate, config in wish.configs.items():
-            links.append(board.start(_name(typed or DATASETS[wish.dataset].lab.title, surrogate, wish), config))
+        for surrogate, config in plan.configs.items():
+            name = _name(typed or DATASETS[plan.dataset].lab.title, surrogate, plan)
+            links.append(board.start(name, config, session=state.session()))
     except (OSError, ValueError) as problem:
         state.note(problem)
-    st.session_state[_STARTED] = (what, links, time.monotonic())
+    state.note_start(what, links)
     if links:
         state.watch(links)
 
 
-def _name(base: str, surrogate: str, wish: Wish) -> str:
-    is_typed = base != DATASETS[wish.dataset].lab.title
-    return base if is_typed and len(wish.configs) == 1 else f"{base}, {SURROGATES[surrogate].title}"
+def _name(base: str, surrogate: str, plan: Plan) -> str:
+    is_typed = base != DATASETS[plan.dataset].lab.title
+    return base if is_typed and len(plan.configs) == 1 else f"{base}, {SURROGATES[surrogate].title}"
 
 
-def _draw_estimate(wish: Wish, config: RunConfig, is_wanted: bool) -> None:
+def _draw_estimate(plan: Plan, config: RunConfig, is_wanted: bool) -> None:
     config = replace(config, surrogate=next(iter(SURROGATES)), seed=0, split_seed=0)  # what takes no time
     if is_wanted:
-        st.session_state[_ESTIMATE] = _estimate(wish.dataset, config)
-    known: _Known | None = st.session_state.get(_ESTIMATE)
+        state.keep_estimate(_estimate(plan.dataset, config))
+    known: _Estimated | None = state.estimate()
     if known is None or known.config != config:
         return
     if known.estimate is None:
         st.warning(known.problem, icon=":material/timer_off:")
         return
-    st.caption(_tell(known.estimate, known.places, len(wish.configs)), help=_HELP)
+    st.caption(_in_words(known.estimate, known.places, len(plan.configs)), help=_HELP)
 
 
 _HELP = (
@@ -123,7 +125,7 @@ _HELP = (
 )
 
 
-def _tell(estimate: Estimate, places: int, count: int) -> str:
+def _in_words(estimate: Estimate, places: int, count: int) -> str:
     rounds = -(-count // places)
     parts = [
         f":material/timer: About **{duration(estimate.seconds)}** a system",
@@ -141,7 +143,7 @@ def duration(seconds: float) -> str:
     return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _estimate(dataset: str, config: RunConfig) -> _Known:
+def _estimate(dataset: str, config: RunConfig) -> _Estimated:
     from l2d_core.sweeps.cluster import CPU_COUNT, plan_workers
 
     menu, bar = DATASETS[dataset], st.progress(0.0, "Starts a process and times a few steps")
@@ -154,12 +156,12 @@ def _estimate(dataset: str, config: RunConfig) -> _Known:
 
     arguments = (config.to_json(), menu.image_shape, menu.sizes, menu.lab.class_names, menu.bytes_a_number, threads)
     try:
-        return _Known(config, workers.run(*arguments, on_progress=on_progress), places)
+        return _Estimated(config, workers.run(*arguments, on_progress=on_progress), places)
     except WorkerLost:
         problem = "The trial was ended, perhaps for lack of memory: take smaller batches or a smaller network."
-        return _Known(config, None, places, problem)
+        return _Estimated(config, None, places, problem)
     except (ValueError, OSError, RuntimeError) as problem:
-        return _Known(config, None, places, str(problem))
+        return _Estimated(config, None, places, without_path(RUNS_ROOT.resolve(), problem))
     finally:
         workers.close()  # the next one is a new process, with a peak of memory of its own
         bar.empty()

@@ -1,7 +1,20 @@
-"""How a training is told in words: its state, how far it is, what it is, and what came of it."""
+"""A training in words: its state, its progress, its settings, and its results so far."""
 
 from app.jobs.board import JobStatus
+from app.jobs.folder import MAX_NAME
 from app.jobs.menu import DATASETS, NETWORKS, network_of
+from app.jobs.states import (
+    BROKEN,
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    QUEUED,
+    RUNNING,
+    STARTING,
+    STOPPED,
+    STOPPING,
+)
+from app.kit.html import render
 from app.kit.looks import GREY, SYSTEMS
 from app.kit.text import plain
 from l2d_core.runs.progress import clock, percent
@@ -9,28 +22,29 @@ from l2d_core.surrogates import SURROGATES
 
 # State -> colour of the badge and icon.
 BADGES = {
-    "starting": ("blue", ":material/hourglass_top:"),
-    "queued": ("gray", ":material/hourglass_empty:"),
-    "running": ("blue", ":material/play_arrow:"),
-    "stopping": ("blue", ":material/pause:"),
-    "stopped": ("gray", ":material/stop:"),
-    "interrupted": ("orange", ":material/power_off:"),
-    "failed": ("orange", ":material/error:"),
-    "done": ("green", ":material/check:"),
-    "broken": ("orange", ":material/error:"),
+    STARTING: ("blue", ":material/hourglass_top:"),
+    QUEUED: ("gray", ":material/hourglass_empty:"),
+    RUNNING: ("blue", ":material/play_arrow:"),
+    STOPPING: ("blue", ":material/pause:"),
+    STOPPED: ("gray", ":material/stop:"),
+    INTERRUPTED: ("orange", ":material/power_off:"),
+    FAILED: ("orange", ":material/error:"),
+    DONE: ("green", ":material/check:"),
+    BROKEN: ("orange", ":material/error:"),
 }
+MARK = '<span class="mark" style="background: {{ color }}"></span>'
 
 
 def state(view: JobStatus) -> str:
-    """The state with what belongs to it: "interrupted at epoch 7", "number 2 in line"."""
+    """The state with its details: "interrupted at epoch 7", "number 2 in line"."""
     epochs = len(view.history)
-    if view.state == "queued":
+    if view.state == QUEUED:
         return f"number {view.place} in line"
-    if view.state == "interrupted":
+    if view.state == INTERRUPTED:
         return f"interrupted at epoch {epochs}" if epochs else "interrupted before its first epoch was done"
-    if view.state == "stopped":
+    if view.state == STOPPED:
         return f"stopped after epoch {epochs}" if epochs else "stopped before its first epoch was done"
-    if view.state == "broken":
+    if view.state == BROKEN:
         return "cannot be read"
     return view.state + (" on another server" if view.elsewhere else "")
 
@@ -44,8 +58,7 @@ def badge(view: JobStatus) -> str:
 def name(view: JobStatus) -> str:
     """The name behind the colour of its system, as Markdown that shows it letter by letter."""
     look = SYSTEMS.get(view.config.surrogate) if view.config else None
-    mark = f'<span class="mark" style="background: {look.color if look else GREY}"></span>'
-    return f"{mark}**{plain(view.name)}**"
+    return f"{render(MARK, color=look.color if look else GREY)}**{plain(view.name)}**"
 
 
 def subject(view: JobStatus) -> str:
@@ -57,7 +70,8 @@ def subject(view: JobStatus) -> str:
     network = network_of(config)
     model = NETWORKS[network].title.partition(",")[0] if network else config.model
     data = DATASETS[config.dataset].lab.title if config.dataset in DATASETS else config.dataset
-    return plain(f"{surrogate}, {model}, on {data}")
+    # Names of no registry come from a file that was edited by hand, and may be of any length.
+    return plain(f"{surrogate[:MAX_NAME]}, {model[:MAX_NAME]}, on {data[:MAX_NAME]}")
 
 
 def share_done(view: JobStatus) -> float:
@@ -70,17 +84,17 @@ def share_done(view: JobStatus) -> float:
 
 
 def how_far(view: JobStatus) -> str:
-    """Epoch, progress within it, images/s and the time that is left, as far as they are known."""
+    """Epoch, progress within it, images/s and the time left, as far as they are known."""
     if view.config is None:
         return ""
-    if view.state in ("starting", "queued"):
-        return "Waits for a free place" if view.state == "queued" else "Starts, and reads its data"
+    if view.state in (STARTING, QUEUED):
+        return "Waits for a free place" if view.state == QUEUED else "Starts, and reads its data"
     epochs, total, progress = len(view.history), view.config.epochs, view.progress
-    if view.state == "stopping":
+    if view.state == STOPPING:
         return f"Keeps its best so far, after epoch {epochs:,} of {total:,}" if epochs else "Ends"
-    if view.state != "running":
+    if view.state != RUNNING:
         spent = f" in {clock(view.wall_seconds)}" if epochs else ""
-        why = ", as the loss fell no more" if view.state == "done" and epochs < total else ""
+        why = ", as the loss fell no more" if view.state == DONE and epochs < total else ""
         return f"{epochs:,} of {total:,} epochs{spent}{why}"
     if progress is None:
         return f"Epoch {min(epochs + 1, total):,} of {total:,}: begins"
@@ -97,7 +111,7 @@ def how_far(view: JobStatus) -> str:
 
 def result(view: JobStatus) -> str:
     """The numbers of the best epoch so far, on the validation cases."""
-    if view.config is None or not len(view.history):
+    if view.config is None or not len(view.history) or view.history["validation_loss"].isna().all():
         return ""
     best = view.history.loc[view.history["validation_loss"].idxmin()]
     values = {name: None if best[name] != best[name] else float(best[name]) for name in _SHARES}

@@ -27,7 +27,8 @@ class FakeBoard:
         self.views[job_id] = JobStatus(job_id, fields.pop("name", "my *run*"), state, float(len(self.views)), **fields)
         return Link(job_id, TOKEN)
 
-    def start(self, name, config):
+    def start(self, name, config, session):
+        assert session
         if self.asked[-1:] == ["full"]:
             raise ValueError("64 trainings are waiting or running")
         return self.have(f"{len(self.views) + 1:016}", "starting", name=name, config=config)
@@ -55,7 +56,8 @@ class FakeBoard:
         self._ask(link, "stop")
         self.views[link.id] = replace(self.views[link.id], state="stopped")
 
-    def resume(self, link):
+    def resume(self, link, session):
+        assert session
         self._ask(link, "resume")
 
     def rename(self, link, name):

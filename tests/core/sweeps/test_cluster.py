@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import threading
 from dataclasses import replace
 from types import SimpleNamespace
@@ -23,7 +24,7 @@ from made_runs import write_run
 from l2d_core.experiment import run_experiment
 from l2d_core.runs.folder import HISTORY, open_run, read_environment, read_history, verify_run
 from l2d_core.sweeps import cluster
-from l2d_core.sweeps.cluster import Job, open_cluster, outcomes_of, plan_workers, run_many, stop, submit
+from l2d_core.sweeps.cluster import Job, credentials_of, open_cluster, outcomes_of, plan_workers, run_many, stop, submit
 
 LONG = replace(DIGITS, epochs=8)
 
@@ -178,6 +179,45 @@ def test_an_interrupt_leaves_runs_that_the_same_command_goes_on_with(tmp_path, d
     assert list(states) == ["stopped", "queued", "queued", "queued"]
     run({first.name: LONG}, out, dask, workers=1)
     assert_same_scores(first, calm)
+
+
+STRANGER = """
+import os, ssl, sys
+from distributed import Client
+from distributed.security import Security
+
+class Trusting(Security):  # it has no certificate, and asks for none
+    def get_connection_args(self, role):
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        return {"ssl_context": context, "require_encryption": True}
+
+if os.getuid() == 0:
+    os.setuid(65534)
+own = Security.temporary()
+for at in sys.argv[1:]:
+    for security in (None, Trusting(), own):
+        for address in (at, at.replace("tls:", "tcp:")):
+            try:
+                with Client(address, security=security, timeout=5, set_as_default=False) as client:
+                    print("ran as", client.run(os.getuid), client.run_on_scheduler(os.getuid))
+            except Exception as problem:
+                print(type(problem).__name__)
+print("tried")
+"""
+
+
+def test_another_account_can_run_nothing_on_the_embedded_cluster():
+    with open_cluster(workers=1, device="cpu") as client:
+        about = client.scheduler_info()
+        addresses = [about["address"], *about["workers"], *(one["nanny"] for one in about["workers"].values())]
+        assert all(address.startswith("tls://127.0.0.1:") for address in addresses)
+        command = [sys.executable, "-c", STRANGER, *addresses]
+        told = subprocess.run(command, capture_output=True, text=True, timeout=200)
+        assert "tried" in told.stdout, told.stderr
+        assert "ran as" not in told.stdout
+        with open_cluster(about["address"], credentials=credentials_of(client)) as other:
+            assert list(other.run(os.getuid).values()) == [os.getuid()]
 
 
 def test_what_is_done_needs_no_cluster(tmp_path, monkeypatch):
