@@ -1,4 +1,4 @@
-"""Many runs at once, on Dask: each trains into its own folder, so that a worker's death costs the epoch in hand.
+"""Many runs at once, on Dask: each trains in its own folder, so that a worker that dies costs one epoch.
 
 Run folders and data have to be at the same paths on every worker and here. Dask's processes send pickles to each
 other, and execute them: only trusted machines may reach the port of a scheduler or worker. The embedded cluster listens
@@ -37,14 +37,14 @@ RESULTS_TABLE = "results.csv"
 BYTES_A_WORKER = 5 << 29  # 2.5 GiB: a training on CIFAR-10 needs less
 LOOK_SECONDS, STOP_SECONDS = 0.5, 60.0
 LOST = "the scheduler gave it up, or was lost; started again it goes on from its last epoch"
-# The terminal sends Ctrl-C to the workers as well; they stop when they are told to, with their results kept.
+# The terminal sends Ctrl-C to the workers as well; they stop when the scheduler says so, with their results kept.
 IGNORE_INTERRUPTS = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
 
 OnChange = Callable[[str, Mapping[str, Outcome]], None]
 
 
 @dataclass(frozen=True)
-class Job:
+class SubmittedRun:
     """A run that was handed to a cluster. future: gives its `Outcome` when it has ended."""
 
     folder: Path
@@ -64,20 +64,21 @@ def run_many(
     problems: Mapping[str, str] | None = None,
     on_change: OnChange | None = None,
 ) -> pd.DataFrame:
-    """Train each config in the folder out/name, and give `sweep_table`, kept up to date in out/results.csv too.
+    """Train each config in the folder out/name, and return `sweep_table`, which out/results.csv holds too as runs end.
 
     Runs that are done are taken as they are, others go on after their last epoch. A run that fails has its message
-    in the table, and the others go on; one that took several workers with it fails too. KeyboardInterrupt first
-    has the runs in hand keep their best so far.
+    in the table, and the others go on; a run that has ended several workers fails too. At KeyboardInterrupt the runs
+    that train first keep their best so far.
 
-    device: as of `pick_device`, on the worker. scheduler: the address of a Dask scheduler; None for an embedded
-    cluster of worker processes, of which `workers` says how many; its defaults are those of `plan_workers`.
+    device: as in `pick_device`, on the worker. scheduler: the address of a Dask scheduler; None for an embedded
+    cluster of `workers` processes; its defaults are those of `plan_workers`.
     threads: of torch in a training, on which the last bits of its numbers depend; on a scheduler's workers None
     leaves them as the worker was started. problems: names without a config, and why, for the table.
-    on_change: called with a name whose outcome is another now, and all outcomes. In a script that calls this with
+    on_change: called with a name whose outcome has changed, and all outcomes. In a script that calls this with
     an embedded cluster the calls have to be under `if __name__ == "__main__"`, as worker processes import it.
 
-    ValueError on a device that is not here; OSError where the scheduler cannot be reached, or out not be written.
+    ValueError on a device that is not here; OSError where the scheduler cannot be reached, the processes cannot be
+    started, or out cannot be written.
     """
     out = Path(out).resolve()
     outcomes: dict[str, Outcome] = {}
@@ -97,7 +98,7 @@ def run_many(
         return table
 
     found = {name: Outcome("failed", problem) for name, problem in (problems or {}).items()}
-    found |= {name: _look(out, name, config) for name, config in configs.items()}
+    found |= {name: _initial_outcome(out, name, config) for name, config in configs.items()}
     for name, outcome in found.items():
         change(name, outcome)
     queued = [name for name in configs if outcomes[name].state == "queued"]
@@ -105,19 +106,19 @@ def run_many(
         if scheduler is None:
             workers, threads = plan_workers(device, len(queued), workers, threads)
         with open_cluster(scheduler, workers=workers, device=device) as client:
-            jobs = {name: submit(client, configs[name], out / name, data_root, device, threads) for name in queued}
-            _see_through(client, jobs, change, save)
+            runs = {name: submit(client, configs[name], out / name, data_root, device, threads) for name in queued}
+            _see_through(client, runs, change, save)
     return save()
 
 
 def _see_through(
-    client: Client, jobs: Mapping[str, Job], change: Callable[[str, Outcome], None], save: Callable[[], Any]
+    client: Client, runs: Mapping[str, SubmittedRun], change: Callable[[str, Outcome], None], save: Callable[[], Any]
 ) -> None:
-    """Tell of jobs that start and end, and save the table, until all have ended or an interrupt ends them."""
+    """Report runs that start and end, and save the table, until all have ended or an interrupt ends them."""
     running = set()
     save()
     try:
-        for name, outcome in _follow(client, jobs):
+        for name, outcome in _follow(client, runs):
             change(name, outcome)
             if outcome.state == "running":
                 running.add(name)
@@ -125,17 +126,17 @@ def _see_through(
                 running.discard(name)
                 save()
     finally:
-        stop(client, list(jobs.values()))
+        stop(client, list(runs.values()))
         for name in running:
             change(name, Outcome("stopped"))
         save()
 
 
 def plan_workers(device: str, runs: int, workers: int | None = None, threads: int | None = None) -> tuple[int, int]:
-    """How many workers an embedded cluster has, and threads torch has in each; what is given stays.
+    """The number of workers of an embedded cluster, and of torch's threads in each; numbers that are given stay.
 
-    A worker a GPU; on the CPU a worker a core, as far as memory goes and there are runs; together their threads
-    are no more than the cores. ValueError where a number is below 1, or the device is not here.
+    One worker per GPU; on the CPU one per core, limited by memory and by the number of runs; together they have no
+    more threads than there are cores. ValueError where a number is below 1, or the device is not here.
     """
     for name, number in (("workers", workers), ("threads", threads)):
         if number is not None and number < 1:
@@ -186,13 +187,28 @@ def _start_cluster(stack: ExitStack, count: int, device: str) -> Client:
         "dashboard": False,
     }
     gpus = _visible_gpus(device)
-    cluster = SpecCluster(
-        scheduler={"cls": Scheduler, "options": local},
-        workers={place: _worker(place, local, gpus) for place in range(count)},
-        security=security,
-        silence_logs=logging.ERROR,  # pyright: ignore[reportArgumentType]
-    )
-    return stack.enter_context(Client(stack.enter_context(cluster), security=security, set_as_default=False))
+    log = logging.getLogger("distributed")
+    level = log.level
+    log.setLevel(logging.CRITICAL + 1)  # a start that fails ends in one message, without Dask's tracebacks
+    try:
+        cluster = SpecCluster(
+            scheduler={"cls": Scheduler, "options": local},
+            workers={place: _worker(place, local, gpus) for place in range(count)},
+            security=security,
+            silence_logs=logging.ERROR,  # pyright: ignore[reportArgumentType]
+        )
+        return stack.enter_context(Client(stack.enter_context(cluster), security=security, set_as_default=False))
+    except Exception as problem:
+        raise OSError(f"the worker processes could not be started: {_first_cause(problem)}") from problem
+    finally:
+        log.setLevel(level)
+
+
+def _first_cause(problem: BaseException) -> str:
+    """What went wrong at the bottom of an exception that others were raised from, in one line."""
+    while cause := problem.__cause__ or problem.__context__:
+        problem = cause
+    return problem.strerror if isinstance(problem, OSError) and problem.strerror else reason(problem)
 
 
 def credentials_of(client: Client) -> dict[str, str]:
@@ -228,60 +244,60 @@ def submit(
     data_root: str | os.PathLike,
     device: str = "auto",
     threads: int | None = None,
-) -> Job:
-    """Hand a run to the cluster; it trains as long as the job's future is kept and its program lives."""
+) -> SubmittedRun:
+    """Hand a run to the cluster; it trains as long as its future is kept and this program lives."""
     folder = Path(folder).resolve()
     key = f"{folder.name}-{uuid.uuid4().hex}"
     arguments = (config.to_json(), str(folder), str(Path(data_root).resolve()), device, threads, _topic(client))
     # Whatever goes wrong in a run is its result; Dask itself tries again where a worker has died.
-    return Job(folder, config, client.submit(train_run, *arguments, key=key, pure=False, retries=0))
+    return SubmittedRun(folder, config, client.submit(train_run, *arguments, key=key, pure=False, retries=0))
 
 
 def _topic(client: Client) -> str:
     return f"runs of {client.id}"
 
 
-def outcomes_of(client: Client, jobs: Sequence[Job]) -> list[Outcome]:
-    """How far jobs are, at this moment."""
+def outcomes_of(client: Client, runs: Sequence[SubmittedRun]) -> list[Outcome]:
+    """How far each run is at this moment."""
     events: Any = ()
     with suppress(OSError):  # the scheduler is lost; the futures know it a moment later
         events = client.get_events(_topic(client))
     begun = {key for _, key in events}
-    return [_outcome(job, job.future.key in begun) for job in jobs]
+    return [_outcome(run, run.future.key in begun) for run in runs]
 
 
-def _outcome(job: Job, has_begun: bool) -> Outcome:
-    status = job.future.status
+def _outcome(run: SubmittedRun, has_begun: bool) -> Outcome:
+    status = run.future.status
     if status == "pending":
         return Outcome("running" if has_begun else "queued")
     if status == "finished":
-        return job.future.result()
+        return run.future.result()
     if status == "error":
-        problem: Any = job.future.exception()
+        problem: Any = run.future.exception()
         return Outcome("failed", reason(problem))
     return Outcome("stopped", LOST)
 
 
-def stop(client: Client, jobs: Sequence[Job], seconds: float = STOP_SECONDS) -> None:
-    """Take jobs back: those that run keep their best so far, as far as that takes no more than so many seconds."""
-    pending = {job.future.key for job in jobs if job.future.status == "pending"}
+def stop(client: Client, runs: Sequence[SubmittedRun], seconds: float = STOP_SECONDS) -> None:
+    """Take runs back: those that train keep their best so far, for which they are given at most these seconds."""
+    pending = {run.future.key for run in runs if run.future.status == "pending"}
     if not pending or client.status != "running":
         return
-    client.cancel([job.future for job in jobs if job.future.key in pending])
+    client.cancel([run.future for run in runs if run.future.key in pending])
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        time.sleep(0.1)  # until the workers have heard of it
+        time.sleep(0.1)  # until the workers know
         in_hand: Any = client.run(keys_in_hand, on_error="ignore")
         if not any(pending & keys for keys in in_hand.values()):
             return
 
 
-def _follow(client: Client, jobs: Mapping[str, Job]) -> Iterator[tuple[str, Outcome]]:
-    """(name, outcome) whenever a job starts or ends, until all have ended."""
-    pending, running = dict(jobs), set()
+def _follow(client: Client, runs: Mapping[str, SubmittedRun]) -> Iterator[tuple[str, Outcome]]:
+    """Yield (name, outcome) whenever a run starts or ends, until all have ended."""
+    pending, running = dict(runs), set()
     while pending:
         with suppress(TimeoutError, CancelledError), client.as_current():
-            wait([job.future for job in pending.values()], timeout=LOOK_SECONDS, return_when="FIRST_COMPLETED")
+            wait([run.future for run in pending.values()], timeout=LOOK_SECONDS, return_when="FIRST_COMPLETED")
         outcomes = outcomes_of(client, list(pending.values()))
         for name, outcome in zip(list(pending), outcomes, strict=True):
             if outcome.state not in ("queued", "running"):
@@ -292,7 +308,7 @@ def _follow(client: Client, jobs: Mapping[str, Job]) -> Iterator[tuple[str, Outc
                 yield name, outcome
 
 
-def _look(out: Path, name: str, config: RunConfig) -> Outcome:
+def _initial_outcome(out: Path, name: str, config: RunConfig) -> Outcome:
     """Whether a run is done, or still has to be trained, or cannot be in its folder."""
     if Path(name).name != name or name in ("", "..", RESULTS_TABLE):
         return Outcome("failed", f"a name must be that of a folder, without a path, got {name!r}")

@@ -22,7 +22,7 @@ FORM = (
 
 @dataclass(frozen=True)
 class Sweep:
-    """The runs by name. problems: in place of a config, why there is none, for settings that do not go together."""
+    """The runs by name. problems: why a run has no config, for settings that do not go together."""
 
     configs: dict[str, RunConfig]
     problems: dict[str, str]
@@ -65,7 +65,7 @@ def plan_sweep(content: Any) -> Sweep:
 
 
 def vary(config: RunConfig, surrogates: Sequence[str], seeds: int) -> Sweep:
-    """The sweep of a config with each of the surrogates, or its own, and so many seeds, from its own on."""
+    """The sweep of a config with each of the surrogates, or its own, and this number of seeds, from its own on."""
     if seeds < 1:
         raise ValueError(f"seeds must be at least 1, got {seeds}")
     grid = {"surrogate": [*surrogates] or [config.surrogate], "seed": [config.seed + place for place in range(seeds)]}
@@ -98,7 +98,7 @@ def _require(value: Any, kind: type, name: str, wanted: str) -> Any:
 
 
 def _apply(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of base with those of change in place of them; dotted names set a part, after those without."""
+    """The settings of base, replaced by those of change; dotted names set a part, after those without."""
     settings = {**base, **{key: value for key, value in change.items() if "." not in key}}
     for key in (key for key in change if "." in key):
         whole, _, part = key.partition(".")
@@ -107,7 +107,7 @@ def _apply(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]
 
 
 def run_name(settings: Mapping[str, Any], base: Mapping[str, Any]) -> str:
-    """A folder name that says the surrogate, in which settings the run differs from base, and its seed.
+    """A folder name with the surrogate, the settings in which the run differs from base, and the seed.
 
     It depends on these settings alone, so that runs keep their names as a sweep grows. Only a to z, digits and
     ".=_+-"; where that, or MAX_NAME, leaves something out, it ends in a hash of the differences.
@@ -126,7 +126,7 @@ def run_name(settings: Mapping[str, Any], base: Mapping[str, Any]) -> str:
 
 
 def _complete(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """All settings, with the defaults for those that are left out, whether or not they are right."""
+    """All settings, with the defaults for those that are left out, valid or not."""
     whole = {**asdict(RunConfig()), **settings}
     if isinstance(settings.get("expert"), dict):
         whole["expert"] = {**{setting.name: setting.default for setting in fields(ExpertConfig)}, **settings["expert"]}
@@ -134,7 +134,7 @@ def _complete(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _text(value: Any) -> str:
-    """A value in a name: lists as items joined by +, with x3 after one that comes three times in a row."""
+    """A value in a name: the items of a list joined by +, with x3 after one that occurs three times in a row."""
     if isinstance(value, list):
         counts = [(text, len(list(same))) for text, same in itertools.groupby(map(_text, value))]
         return "+".join(text if count == 1 else f"{text}x{count}" for text, count in counts) or "none"

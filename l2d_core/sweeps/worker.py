@@ -1,4 +1,4 @@
-"""What a worker of a cluster does: it trains one run to its end, alone in the run's folder, while it is wanted."""
+"""What a worker of a cluster does: it trains one run to its end, alone in the run's folder, unless it is cancelled."""
 
 import threading
 import time
@@ -24,12 +24,12 @@ _one_training = threading.Lock()  # torch's random state is the process's
 
 
 def keys_in_hand(dask_worker: Worker) -> set[str]:
-    """The tasks that a worker has begun and not ended, those too that nobody wants any more."""
+    """The tasks that a worker has begun and not ended, including those that were cancelled."""
     return {str(key) for key, task in dask_worker.state.tasks.items() if task.state in (*WANTED, "cancelled")}
 
 
 def reason(problem: BaseException) -> str:
-    """What went wrong, in a line; with the kind of error where it is not one that the program foresees."""
+    """What went wrong, in one line; with the kind of error where it is not one that the program foresees."""
     kind = "" if isinstance(problem, ValueError | OSError | NothingTrained) else f"{type(problem).__name__}: "
     return kind + " ".join(str(problem).split())
 
@@ -37,7 +37,7 @@ def reason(problem: BaseException) -> str:
 def train_run(settings: str, folder: str, data_root: str, device: str, threads: int | None, topic: str) -> Outcome:
     """Train a run, its settings as JSON, on a Dask worker. A failure is an outcome: an error would be tried again.
 
-    threads: of torch; None leaves them. topic: of the event that tells the scheduler that the run has begun.
+    threads: of torch; None leaves them. topic: of the event with which the scheduler learns that the run has begun.
     """
     key = str(get_worker().get_current_task())
     try:
@@ -64,7 +64,7 @@ def _train(config: RunConfig, folder: Path, data_root: str, device: str, key: st
             try:
                 run = run_experiment(config, **options, folder=folder, on_epoch=on_epoch, on_step=on_step)
             except FolderTaken:
-                continue  # wait for the one who has it
+                continue  # wait until it is free
             state = "done" if run.is_done else "stopped"
             add_line(folder, f"{state} after {len(run.history)} epochs")
             return Outcome(state)
@@ -73,7 +73,7 @@ def _train(config: RunConfig, folder: Path, data_root: str, device: str, key: st
 def _watch(key: str, is_ours: Callable[[], bool], note: Callable[[int, int], None]) -> Callable[[int, int], bool]:
     """on_step for `train`: stops where nobody wants the run any more, and at once where another has its folder.
 
-    note: is told of each step that counts.
+    note: called with each step that counts.
     """
     looked = time.monotonic()
 

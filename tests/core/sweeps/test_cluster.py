@@ -18,13 +18,22 @@ import torch
 from dask.config import set as set_dask
 from dask_processes import DIGITS, dask_cluster, process, wait_until
 from distributed import Client, Future, KilledWorker
-from made_runs import DIGITS as MADE
+from made_runs import CONFIG as MADE
 from made_runs import write_run
 
 from l2d_core.experiment import run_experiment
 from l2d_core.runs.folder import HISTORY, open_run, read_environment, read_history, verify_run
 from l2d_core.sweeps import cluster
-from l2d_core.sweeps.cluster import Job, credentials_of, open_cluster, outcomes_of, plan_workers, run_many, stop, submit
+from l2d_core.sweeps.cluster import (
+    SubmittedRun,
+    credentials_of,
+    open_cluster,
+    outcomes_of,
+    plan_workers,
+    run_many,
+    stop,
+    submit,
+)
 
 LONG = replace(DIGITS, epochs=8)
 
@@ -234,7 +243,7 @@ def test_what_is_done_needs_no_cluster(tmp_path, monkeypatch):
 def test_a_run_that_takes_its_workers_with_it_is_a_failure_with_a_reason(tmp_path):
     problem = KilledWorker("run", SimpleNamespace(address="tcp://w:1"), 3)
     future = Mock(Future, status="error", exception=lambda: problem)
-    outcome = cluster._outcome(Job(tmp_path, DIGITS, future), True)
+    outcome = cluster._outcome(SubmittedRun(tmp_path, DIGITS, future), True)
     assert outcome.state == "failed"
     assert outcome.message.startswith("KilledWorker: ")
 
