@@ -1,6 +1,7 @@
 """What someone who watches a run's folder reads there while it trains: how far it is within the epoch, and a log."""
 
 import json
+import math
 import os
 import time
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from l2d_core.common.json_fields import read_text_file
 from l2d_core.config import RunConfig
 from l2d_core.evaluation.epoch_report import EpochReport
 from l2d_core.runs.folder import CONFIG, read_environment, split_notes
@@ -81,11 +83,12 @@ def read_log(folder: str | os.PathLike) -> str:
 def read_progress(folder: str | os.PathLike) -> Progress | None:
     """How far the training was when it last said so; None where it has not, or what is there cannot be read."""
     try:
-        values = Progress(**json.loads((Path(folder) / PROGRESS).read_text(encoding="utf-8")))
+        values = Progress(**json.loads(read_text_file(Path(folder) / PROGRESS, PROGRESS)))
         numbers = [float(value) for value in asdict(values).values()]
-    except (OSError, ValueError, TypeError, RecursionError):
+        is_sound = all(0 <= number < math.inf for number in numbers) and values.steps_total > 0
+    except (OSError, ValueError, TypeError, OverflowError, RecursionError):
         return None
-    return values if values.steps_total > 0 and min(numbers) >= 0 else None
+    return values if is_sound else None
 
 
 def _write_progress(folder: Path, progress: Progress) -> None:

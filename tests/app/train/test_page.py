@@ -1,6 +1,6 @@
 """The page "Train" in AppTest, for every state that a training can be in."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from html import unescape
 from unittest.mock import Mock
 
@@ -14,9 +14,11 @@ from train_page import FIRST, SECOND, TOKEN, TRAIN, FakeBoard, address, assert_s
 from app.jobs import board as jobs_board
 from app.jobs.board import JobBoard, JobStatus, Link
 from app.jobs.menu import DATASETS, QUICK
+from app.jobs.trainer import Trainer
 from app.kit.text import WORD_JOINER
 from app.train import charts as train_charts
 from app.train import state as job_session
+from l2d_core.evaluation.epoch_report import EpochReport
 from l2d_core.runs.log import Progress
 
 
@@ -201,6 +203,40 @@ def test_many_jobs_are_shown_ten_a_page(board):
     app = click(click(app, "Older"), "Older")
     assert labels(app).count("Open") == 4
     assert said(app, "Page 3 of 3, 24 trainings")
+
+
+EPOCHS = ",".join(column.name for column in fields(EpochReport)) + "\n"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"job.json": '{"version": 1, "name": "' + "n" * 3_000_000 + '", "created": 1e400}'},
+        {"job.json": '{"version": 1, "name": [], "ended": 7, "created": NaN}'},
+        {"config.json": SHORT.to_json().replace("digits", "d" * 3_000_000).replace("one_vs_all", "s" * 1_000_000)},
+        {"config.json": SHORT.to_json().replace('"epochs": 2', f'"epochs": 1{"0" * 400}')},
+        {"history.csv": EPOCHS + "1,nan,inf,-inf,1e308,,1,1,1,1\n"},
+        {"history.csv": EPOCHS + "1,1,nan,1,1,1,1,1,1,1\n"},
+        {
+            "config.json": SHORT.to_json().replace('"epochs": 2', '"epochs": 9000'),
+            "history.csv": EPOCHS
+            + "".join(",".join([str(n), *["1e300"] * (len(fields(EpochReport)) - 1)]) + "\n" for n in range(1, 9001)),
+        },
+        {"environment.json": '{"version": 1, "state": "done", "wall_seconds": 1e300, "split": "' + "s" * 10**6 + '"}'},
+    ],
+    ids=lambda changes: "+".join(changes),
+)
+def test_a_folder_that_was_edited_by_hand_neither_breaks_its_page_nor_fills_the_browser(tmp_path, monkeypatch, changes):
+    monkeypatch.setattr(Trainer, "add", lambda *_: None)
+    real = JobBoard(tmp_path, data_root=tmp_path)
+    monkeypatch.setattr(jobs_board, "job_board", lambda: real)
+    link = real.start("mine", SHORT)
+    for file, content in changes.items():
+        (tmp_path / link.id / file).write_text(content)
+    app = open_train(link)
+    assert not app.exception
+    assert sum(map(len, texts(app))) < 50_000
+    assert all(len(table) <= 2 * 501 for chart in charts(app) for table in tables_of(chart).values())
 
 
 def test_a_log_is_a_click_away(board, monkeypatch):

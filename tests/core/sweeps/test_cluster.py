@@ -1,7 +1,9 @@
 """Many runs on Dask: workers that die, bad settings, interrupts and rivals leave all results, to the last bit."""
 
+import ctypes
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -227,6 +229,39 @@ def test_another_account_can_run_nothing_on_the_embedded_cluster():
         assert "ran as" not in told.stdout
         with open_cluster(about["address"], credentials=credentials_of(client)) as other:
             assert list(other.run(os.getuid).values()) == [os.getuid()]
+
+
+def few_files():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24))
+
+
+def no_shared_memory():
+    """A file system for semaphores that cannot be written, for the process that calls this and its children alone."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.unshare(0x00020000) == 0  # a namespace of its own for mounts
+    assert libc.mount(b"none", b"/", None, 0x4000 | 0x40000, None) == 0  # whose changes stay there
+    assert libc.mount(b"none", b"/dev/shm", b"tmpfs", 1, None) == 0  # read only
+
+
+@pytest.mark.parametrize(
+    ("without", "reason"),
+    [
+        (few_files, "Too many open files"),
+        pytest.param(
+            no_shared_memory, "Read-only file system", marks=pytest.mark.skipif(os.getuid() != 0, reason="mounts")
+        ),
+    ],
+)
+@pytest.mark.slow
+def test_a_machine_without_what_worker_processes_need_ends_a_sweep_in_one_line(tmp_path, without, reason):
+    settings = {"base": json.loads(DIGITS.to_json()), "grid": {"seed": [0, 1]}}
+    (tmp_path / "sweep.json").write_text(json.dumps(settings))
+    command = ["-m", "l2d_core", "sweep", tmp_path / "sweep.json", "--out", tmp_path / "out", "--workers", "2"]
+    with process(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=without) as sweep:
+        _, errors = sweep.communicate(timeout=250)
+    assert sweep.returncode not in (0, -9)
+    assert errors.splitlines()[-1].endswith(f"the worker processes could not be started: {reason}")
+    assert len(errors.splitlines()) == 1
 
 
 def test_what_is_done_needs_no_cluster(tmp_path, monkeypatch):
