@@ -5,9 +5,11 @@ import time
 
 import pandas as pd
 import pytest
+from made_runs import write_run
 
 from app.jobs import run_index as compare_index
 from app.jobs import runs
+from app.jobs.folder import Record, write_record
 from app.jobs.run_index import RunIndex
 
 
@@ -59,6 +61,17 @@ def test_an_old_table_must_do_while_a_long_reading_lasts(reading, monkeypatch):
     start = time.monotonic()
     assert index.get(lambda *_: None)["key"].item() == 1
     assert time.monotonic() - start < 5
+
+
+def test_a_renamed_training_has_its_new_name_in_what_pages_keep_of_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "ROOTS", {"here": (tmp_path,)})
+    write_run(tmp_path / "0123456789abcdef")
+    rows = []
+    for name in ("old", "new"):
+        write_record(tmp_path / "0123456789abcdef", Record(name))
+        rows += runs.list_runs().to_dict("records")
+    assert [runs.load_system(row).name for row in rows] == ["old", "new"]
+    assert len({(row["key"], row["changed"]) for row in rows}) == 2  # by which pages keep it
 
 
 def test_folders_that_cannot_be_read_are_an_error_without_their_path(monkeypatch):
