@@ -1,11 +1,12 @@
-"""One picture's card: what the model sees, who decides and by how much, and the risk either way among test cases."""
+"""A picture's card: what the networks see, who decides and by how much, and the risk either way among test cases."""
 
 import base64
 from collections.abc import Mapping, Sequence
-from html import escape
+from dataclasses import dataclass
 
-import pandas as pd
+from markupsafe import Markup
 
+from app.kit.html import render
 from app.kit.looks import ESTIMATORS, SYSTEMS, Look
 from app.kit.numbers import percent
 from app.lesions.state import Case, Entry
@@ -44,120 +45,147 @@ SHEET = """
 .lesion .axis {display: flex; justify-content: space-between; font-size: .66rem; opacity: .75; line-height: 1.1;}
 </style>
 """
+_FRAME = """
+<article class="lesion"><header><h2><b>{{ entry.name }}</b></h2><small>picture {{ number }}</small>
+{% if entry.drawing %}<span class="badge">A drawing made by this page, no photograph</span>{% endif %}</header>
+{{ body }}</article>
+"""
+_FAILED = '<p class="badge">Not read: {{ reason }}</p>'
+_COPY = """
+<p>The same picture as {{ number }} ({{ name }}), scored once.</p>
+{% for text in expert_says %}<p>{{ text }}</p>{% endfor %}
+"""
+_SCORED = """
+<div class="parts"><figure>
+<img src="data:image/jpeg;base64,{{ view }}" alt="{{ entry.name }}, as the model sees it">
+<figcaption class="small">as the model sees it: all of it, as {{ width }} x {{ height }} pixels</figcaption>
+{% for text in warnings %}<div class="note warn">{{ text }}</div>{% endfor %}
+{% for text in entry.notes %}<div class="note">{{ text }}</div>{% endfor %}
+</figure>
+<section class="decide"><h3>Who decides?</h3>
+{% for one in decisions %}
+<p><span class="mark" style="background: {{ one.look.color }}"></span>{{ one.look.title }}:
+{% if one.deferred %}<b>to the expert</b>; by itself it{% else %}<b>the machine keeps it</b>; it{% endif %}
+ says <b>{{ one.says }}</b>. <span class="small">{{ one.why }}.</span></p>
+{% endfor %}
+{% for text in expert_says %}<p>{{ text }}</p>{% endfor %}
+<h3>Confidence <span class="small">({{ systems }})</span></h3>
+{% for one in classes %}
+<div class="class"><span>{{ one.title }}</span><span>{{ one.values }}</span></div>
+{% for color, share in one.bars %}
+<div class="bar" style="width: {{ "%.1f" | format(100 * share) }}%; background: {{ color }}"></div>
+{% endfor %}
+{% endfor %}
+</section>
+<section class="risks"><h3>What is the risk either way?</h3>{% for one in risks %}{{ one }}{% endfor %}</section></div>
+"""
+_RISK = """
+<div class="risk"><div><div class="plot" aria-hidden="true">
+{% for height in heights %}
+<i{% if loop.first %} class="below"{% endif %}
+ style="height: {{ "%.0f" | format(height) }}%; background: {{ color }}"></i>
+{% endfor %}
+<u style="left: {{ "%.1f" | format(left) }}%"></u></div>
+<div class="axis" aria-hidden="true"><span>&lt;0</span><span>risk</span><span>100 %</span></div></div>
+<div><span class="mark" style="background: {{ color }}"></span>{{ title }}: <b>risk {{ risk }}</b>
+{% if above_one %} (estimate above 100 %){% endif %}
+<div class="small">{{ evidence }}; {{ rank }} % of test cases have at most this risk</div></div></div>
+"""
 
 
-def card(
-    entry: Entry,
-    number: int,
-    case: Case,
-    reading: Reading,
-    reference: Reference,
-    titles: Sequence[str],
-    deferred: Mapping[str, bool],
-    expert_says: Sequence[str],
-) -> str:
-    """The card as HTML. titles: of the classes; deferred: by surrogate, by the rule chosen on the page.
+@dataclass(frozen=True)
+class Scored:
+    """What the card of a scored picture shows.
 
-    expert_says: sentences on the expert's own answer, or why there is none; none where the expert gives none.
+    titles: of the classes; deferred: by surrogate, by the rule chosen on the page; expert_says: sentences on the
+    expert's own answer, or why there is none; none where the expert gives no answers of its own.
     """
-    drawing = '<span class="badge">A drawing made by this page, no photograph</span>' if entry.drawing else ""
-    blocks = "".join(_decision(name, system, titles, deferred[name]) for name, system in reading.systems.items())
-    says = _sentences(expert_says)
-    return (
-        f'<article class="lesion"><header>{_name(entry, number)}{drawing}</header>'
-        f'<div class="parts">{_picture(entry, case)}'
-        f'<section class="decide"><h3>Who decides?</h3>{blocks}{says}{_classes(reading, titles)}</section>'
-        f'<section class="risks"><h3>What is the risk either way?</h3>{_risks(reading, reference)}</section>'
-        "</div></article>"
+
+    case: Case
+    reading: Reading
+    reference: Reference
+    titles: Sequence[str]
+    deferred: Mapping[str, bool]
+    expert_says: Sequence[str]
+
+
+def scored(entry: Entry, number: int, shown: Scored) -> Markup:
+    """The card of a scored picture."""
+    height, width = shown.case.size
+    systems = shown.reading.systems
+    body = render(
+        _SCORED,
+        entry=entry,
+        view=base64.b64encode(shown.case.view).decode(),
+        width=width,
+        height=height,
+        warnings=shown.case.warnings,
+        decisions=[_decision(name, one, shown) for name, one in systems.items()],
+        expert_says=shown.expert_says,
+        systems=" · ".join(SYSTEMS[name].title for name in systems),
+        classes=[_class(title, row, systems) for row, title in enumerate(shown.titles)],
+        risks=_risks(shown.reading, shown.reference),
     )
+    return render(_FRAME, entry=entry, number=number, body=body)
 
 
-def failed(entry: Entry, number: int) -> str:
+def failed(entry: Entry, number: int) -> Markup:
     """The card of a file that could not be read."""
-    return (
-        f'<article class="lesion"><header>{_name(entry, number)}</header>'
-        f'<p class="badge">Not read: {escape(entry.reason)}</p></article>'
-    )
+    return render(_FRAME, entry=entry, number=number, body=render(_FAILED, reason=entry.reason))
 
 
-def double(entry: Entry, number: int, first: Entry, first_number: int, expert_says: Sequence[str]) -> str:
-    """The card of a file whose picture was there before; expert_says: as of `card`, the person may be another."""
-    return (
-        f'<article class="lesion"><header>{_name(entry, number)}</header>'
-        f"<p>The same picture as {first_number} ({escape(first.name)}), scored once.</p>"
-        f"{_sentences(expert_says)}</article>"
-    )
+def copy(entry: Entry, number: int, first: Entry, first_number: int, expert_says: Sequence[str]) -> Markup:
+    """The card of a file with the same picture as an earlier one; expert_says: as in `Scored`, for this file."""
+    body = render(_COPY, number=first_number, name=first.name, expert_says=expert_says)
+    return render(_FRAME, entry=entry, number=number, body=body)
 
 
-def _sentences(texts: Sequence[str]) -> str:
-    return "".join(f"<p>{escape(text)}</p>" for text in texts)
-
-
-def _name(entry: Entry, number: int) -> str:
-    return f"<h2><b>{escape(entry.name)}</b></h2><small>picture {number}</small>"
-
-
-def _picture(entry: Entry, case: Case) -> str:
-    data, (height, width) = base64.b64encode(case.view).decode(), case.size
-    items = [f'<div class="note warn">{escape(text)}</div>' for text in case.warnings]
-    items += [f'<div class="note">{escape(text)}</div>' for text in entry.notes]
-    return (
-        f'<figure><img src="data:image/jpeg;base64,{data}" alt="{escape(entry.name)}, as the model sees it">'
-        f'<figcaption class="small">as the model sees it: all of it, as {width} x {height} pixels</figcaption>'
-        f"{''.join(items)}</figure>"
-    )
-
-
-def _decision(name: str, system: SystemReading, titles: Sequence[str], deferred: bool) -> str:
-    look = SYSTEMS[name]
-    says = f"it says <b>{escape(titles[system.predicted])}</b>"
-    who = f"<b>to the expert</b>; by itself {says}" if deferred else f"<b>the machine keeps it</b>; {says}"
-    points = 100 * abs(system.margin)
+def _decision(name: str, system: SystemReading, shown: Scored) -> dict[str, object]:
+    deferred = shown.deferred[name]
     side = "expert" if system.margin >= 0 else "machine"
-    why = f"Its own scores favour the {side} by {points:.1f} points"
+    why = f"Its own scores favour the {side} by {100 * abs(system.margin):.1f} points"
     if deferred != system.deferred:
         why += ", the rule chosen above decides otherwise"
-    return f'<p>{_mark(look)}{look.title}: {who}. <span class="small">{why}.</span></p>'
+    return {"look": SYSTEMS[name], "deferred": deferred, "says": shown.titles[system.predicted], "why": why}
 
 
-def _classes(reading: Reading, titles: Sequence[str]) -> str:
-    cells = []
-    for row, title in enumerate(titles):
-        shares = {name: min(system.class_probability[row], 1.0) for name, system in reading.systems.items()}
-        bars = "".join(
-            f'<div class="bar" style="width: {100 * share:.1f}%; background: {SYSTEMS[name].color}"></div>'
-            for name, share in shares.items()
-        )
-        values = " · ".join(percent(share) for share in shares.values())
-        cells.append(f'<div class="class"><span>{escape(title)}</span><span>{values}</span></div>{bars}')
-    order = " · ".join(SYSTEMS[name].title for name in reading.systems)
-    return f'<h3>Confidence <span class="small">({order})</span></h3>{"".join(cells)}'
+def _class(title: str, row: int, systems: Mapping[str, SystemReading]) -> dict[str, object]:
+    shares = {name: min(system.class_probability[row], 1.0) for name, system in systems.items()}
+    bars = [(SYSTEMS[name].color, share) for name, share in shares.items()]
+    return {"title": title, "values": " · ".join(map(percent, shares.values())), "bars": bars}
 
 
-def _risks(reading: Reading, reference: Reference) -> str:
-    rows = [
+def _risks(reading: Reading, reference: Reference) -> list[Markup]:
+    machine = [
         _risk(f"Machine, {SYSTEMS[name].title}", SYSTEMS[name], system.machine, reference.machine[name], "the machine")
         for name, system in reading.systems.items()
     ]
-    rows += [
+    expert = [
         _risk(f"Expert, {ESTIMATORS[name].title}", ESTIMATORS[name], placed, reference.expert[name], "the expert")
         for name, placed in reading.expert.items()
     ]
-    return "".join(rows)
+    return machine + expert
 
 
-def _risk(title: str, look: Look, placed: Placed, measured: Measured, who: str) -> str:
-    above = " (estimate above 100 %)" if placed.risk < 0 else ""
-    place = f"{100 * placed.rank:.0f} % of test cases have at most this risk"
-    return (
-        f'<div class="risk"><div>{_plot(measured.histogram, placed.risk, look.color)}</div>'
-        f"<div>{_mark(look)}{escape(title)}: <b>risk {percent(placed.risk, 0)}</b>{above}"
-        f'<div class="small">{evidence(placed, who)}; {place}</div></div></div>'
+def _risk(title: str, look: Look, placed: Placed, measured: Measured, who: str) -> Markup:
+    """A risk in words, beside a histogram of the test cases' risks, whose first bar is for those below 0."""
+    shares = measured.histogram["share"].to_numpy()
+    return render(
+        _RISK,
+        title=title,
+        color=look.color,
+        heights=(100 * shares / max(float(shares.max()), 1e-9)).tolist(),
+        # The bar below 0 and its gap take the first 7 % of the width; the axis from 0 to 1 the rest.
+        left=2.2 if placed.risk < 0 else 7 + 93 * min(placed.risk, 1.0),
+        risk=percent(placed.risk, 0),
+        above_one=placed.risk < 0,
+        evidence=evidence(placed, who),
+        rank=f"{100 * placed.rank:.0f}",
     )
 
 
 def evidence(placed: Placed, who: str) -> str:
-    """The test cases that were scored like this one, in words."""
+    """The test cases with similar scores, in words."""
     found = placed.evidence
     if found.share is None or found.interval_low is None or found.interval_high is None:
         return "no test case was scored like this one"
@@ -167,23 +195,3 @@ def evidence(placed: Placed, who: str) -> str:
         f"cases scored like this one: {who} was right in {100 * found.share:.0f} % of {found.n:,}{few}, "
         f"interval {interval}"
     )
-
-
-def _plot(histogram: pd.DataFrame, risk: float, color: str) -> str:
-    """Bars of the test cases' risk, the first apart for risks below 0, and a mark at this case's."""
-    shares = histogram["share"].to_numpy()
-    highest = max(float(shares.max()), 1e-9)
-    bars = "".join(
-        f'<i class="{"" if row else "below"}" style="height: {100 * share / highest:.0f}%; background: {color}"></i>'
-        for row, share in enumerate(shares)
-    )
-    # The bar below 0 and its gap take the first 7 % of the width; the axis from 0 to 1 the rest.
-    left = 2.2 if risk < 0 else 7 + 93 * min(risk, 1.0)
-    return (
-        f'<div class="plot" aria-hidden="true">{bars}<u style="left: {left:.1f}%"></u></div>'
-        '<div class="axis" aria-hidden="true"><span>&lt;0</span><span>risk</span><span>100 %</span></div>'
-    )
-
-
-def _mark(look: Look) -> str:
-    return f'<span class="mark" style="background: {look.color}"></span>'

@@ -1,13 +1,12 @@
-"""How pictures come in: uploads, a drawn example, a folder of the server; and how all of them are let go."""
+"""The ways in for pictures: uploads, a drawn example, a folder of the server; and the button that clears them."""
 
 from functools import partial
 
 import streamlit as st
 
-from app.kit import memory
-from app.lesions import drawing as lesion_drawing
-from app.lesions import folders
-from app.lesions.intake import Source
+from app.kit.text import plain
+from app.lesions import folders, state
+from app.lesions.intake import DRAWING, Source
 from app.lesions.patients import Patients
 from app.lesions.state import LesionSession
 from l2d_core.common.paths import served_data_root
@@ -15,22 +14,16 @@ from l2d_core.datasets.delimited_text import MAX_BYTES as MAX_TABLE_BYTES
 from l2d_core.images.archives import MAX_ARCHIVE_BYTES, MAX_MEMBERS
 from l2d_core.images.opening import MAX_FILE_BYTES, safe_name
 
-KEY = "lesion-session"
 MAX_FROM_FOLDER, FIRST_COUNT = 2_000, 24
 LIMITS = (
     f"JPEG, PNG, WebP, BMP or TIFF, whatever the name says: at most {MAX_FILE_BYTES // 2**20} MB an image, "
     f"{MAX_ARCHIVE_BYTES // 2**20} MB and {MAX_MEMBERS:,} files a zip. Kept in memory only, for this browser tab only, "
-    "until you press Clear or close the tab."
+    "until you press Clear or close the tab. A file that shows an error has not arrived: remove it, and drop it again."
 )
 
 
-def current() -> LesionSession:
-    """This session's pictures."""
-    return st.session_state.setdefault(KEY, LesionSession())
-
-
 def draw(session: LesionSession) -> None:
-    """Draw all ways in; what came in waits in the session's intake, and patients are in its table."""
+    """Draw all ways in; files are added to the session's intake, and tables to the session."""
     with st.container(key="wide-charts-drop"):  # columns that wrap where the room is narrow
         images, more = st.columns([3, 2], gap="medium")
     with images:
@@ -41,16 +34,15 @@ def draw(session: LesionSession) -> None:
             st.button(
                 "Try a drawn example",
                 icon=":material/draw:",
-                on_click=_add_drawing,
-                args=(session,),
-                disabled="drawing" in session.taken,
+                on_click=session.add,
+                args=(DRAWING,),
+                disabled=DRAWING.key in session.taken,
                 help="A lesion drawn by this page: no photograph, and no patient's",
             )
             st.button(
                 "Clear",
                 icon=":material/delete:",
-                on_click=_clear,
-                args=(session,),
+                on_click=state.clear,
                 disabled=not (session.taken or session.patients),
                 help="Forget all images, results and the table of this tab",
             )
@@ -58,13 +50,12 @@ def draw(session: LesionSession) -> None:
 
 
 def _draw_upload(session: LesionSession) -> None:
-    key = f"lesion-files-{session.generation}"
     files = st.file_uploader(
         "Images, or a zip of images",
         accept_multiple_files=True,
-        key=key,
+        key=state.images_key(session),
         on_change=_drop_removed,
-        args=(session, key),
+        args=(session,),
         max_upload_size=MAX_ARCHIVE_BYTES // 2**20,
     )
     session.in_widget = {file.file_id for file in files}
@@ -74,41 +65,38 @@ def _draw_upload(session: LesionSession) -> None:
     st.caption(LIMITS)
 
 
-def _drop_removed(session: LesionSession, key: str) -> None:
-    """Forget the files that were taken out of the upload field; after a visit to another page it is empty anyway."""
-    session.drop(session.in_widget - {file.file_id for file in st.session_state[key]})
+def _drop_removed(session: LesionSession) -> None:
+    """Forget the files removed from the upload field, which after a visit to another page is empty anyway."""
+    session.drop(session.in_widget - {file.file_id for file in state.uploaded_images(session)})
 
 
 def _draw_table(session: LesionSession) -> None:
-    key = f"lesion-table-{session.generation}"
     st.file_uploader(
         "Optional: a table of age, sex and site",
-        key=key,
+        key=state.table_key(session),
         on_change=_read_table,
-        args=(session, key),
+        args=(session,),
         max_upload_size=MAX_TABLE_BYTES // 2**20,
         help="A text table such as HAM10000_metadata.csv, with columns image_id, age, sex and localization; commas, "
         "semicolons or tabs. Rows are matched to images by name, never by position. Only the MLP-Mixer's own answer "
         "uses it.",
     )
-    problem = st.session_state.get(f"{key}-problem")
-    if problem:
-        st.error(problem, icon=":material/table:")
+    if session.problem:
+        st.error(plain(session.problem), icon=":material/table:")
     if session.patients is not None:
-        st.caption(_matched(session, session.patients))
+        st.caption(plain(_matched(session, session.patients)))
 
 
-def _read_table(session: LesionSession, key: str) -> None:
-    file = st.session_state[key]
-    session.uploaded = None
-    st.session_state[f"{key}-problem"] = ""
+def _read_table(session: LesionSession) -> None:
+    file = state.uploaded_table(session)
+    session.uploaded, session.problem = None, ""
     if file is None:
         return
     session.uploads.add(file.file_id)
     try:
         session.uploaded = Patients.read(file.getvalue(), safe_name(file.name))
     except ValueError as problem:
-        st.session_state[f"{key}-problem"] = str(problem)
+        session.problem = str(problem)
 
 
 def _matched(session: LesionSession, patients: Patients) -> str:
@@ -121,19 +109,7 @@ def _matched(session: LesionSession, patients: Patients) -> str:
     )
     if without:
         text += f" Without a row: {', '.join(without[:3])}{', ...' if len(without) > 3 else ''}."
-    return _plain(text)
-
-
-def _add_drawing(session: LesionSession) -> None:
-    session.add(Source("drawing", lesion_drawing.NAME, lesion_drawing.draw, drawing=True))
-
-
-def _clear(session: LesionSession) -> None:
-    """Start anew; the upload fields too, since their keys change."""
-    st.session_state.pop(f"lesion-table-{session.generation}-problem", None)
-    memory.forget_uploads(session.uploads)
-    memory.give_back()
-    st.session_state[KEY] = LesionSession(generation=session.generation + 1)
+    return text
 
 
 def _draw_folders(session: LesionSession) -> None:
@@ -149,13 +125,13 @@ def _draw_folders(session: LesionSession) -> None:
             st.caption("There are no images below the folder that L2D_DATA_ROOT names.")
             return
         name = st.selectbox(
-            "Folder", list(counts), format_func=lambda name: f"{name} ({counts[name]:,} images)", key="lesion-folder"
+            "Folder", list(counts), format_func=lambda name: f"{name} ({counts[name]:,} images)", key=state.FOLDER
         )
         if "ham10000" in name.lower():
             st.caption("On images that the networks were trained on they do better than on new ones.")
         st.caption("A table of age, sex and site that lies with the images, or in the folder above, is read too.")
         most = min(counts[name], MAX_FROM_FOLDER)
-        st.number_input("How many, the first by name", 1, most, min(FIRST_COUNT, most), key=f"lesion-count-{name}")
+        st.number_input("How many, the first by name", 1, most, min(FIRST_COUNT, most), key=state.count_key(name))
         st.button("Take these images", icon=":material/playlist_add:", on_click=_add_folder, args=(session,))
 
 
@@ -165,9 +141,8 @@ def _folders(top: str) -> list[folders.Folder]:
 
 
 def _add_folder(session: LesionSession) -> None:
-    # As the fields are now: what they were when the button was drawn may be a moment old.
-    name, top = st.session_state["lesion-folder"], served_data_root()
-    count = st.session_state.get(f"lesion-count-{name}", FIRST_COUNT)
+    # The present values of the fields: those when the button was drawn may be a moment old.
+    (name, count), top = state.chosen_folder(FIRST_COUNT), served_data_root()
     if top is None:
         return
     paths = folders.list_images(top, name)[:count]
@@ -176,8 +151,3 @@ def _add_folder(session: LesionSession) -> None:
         session.beside = found.joined(session.beside)
     for path in paths:
         session.add(Source(f"folder:{name}/{path.name}", safe_name(path.name), partial(folders.read_file, path)))
-
-
-def _plain(text: str) -> str:
-    """Text in which Markdown finds nothing to mark up."""
-    return "".join(f"\\{one}" if one in "\\`*_{}[]()<>#+-!|~$:^=" else one for one in text)

@@ -1,4 +1,4 @@
-"""Folders of images on the server, below one root only: chosen from a list, never typed; and the tables beside them."""
+"""Folders of images on the server, below one root, chosen from a list and never typed; and the tables beside them."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -19,14 +19,14 @@ MAX_FOLDERS = 500
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder with images. name: its path below the root, "." for the root itself; count: how many images."""
+    """A folder with images. name: its path below the root, "." for the root itself; count: of images."""
 
     name: str
     count: int
 
 
 def list_folders(top: Path) -> list[Folder]:
-    """The folders at and below `top` that hold images, HAM10000 first; no link to a folder is followed."""
+    """The folders with images at and below `top`, HAM10000 first; links to folders are not followed."""
     found = []
     for path, folders, files in os.walk(top):
         place = Path(path).relative_to(top)
@@ -40,9 +40,9 @@ def list_folders(top: Path) -> list[Folder]:
 
 
 def list_images(top: Path, folder: str) -> list[Path]:
-    """The images of one of `list_folders`' folders, by name; files that a link leads out of `top` are left out.
+    """The images of a folder from `list_folders`, by name, without links to files outside of `top`.
 
-    ValueError where it is none of these folders.
+    ValueError for any other folder.
     """
     if folder not in {known.name for known in list_folders(top)}:
         raise ValueError(f"folder must be one of those that are listed, got {folder!r}")
@@ -52,16 +52,16 @@ def list_images(top: Path, folder: str) -> list[Path]:
 
 
 def find_patients(top: Path, folder: str, images: Sequence[Path]) -> Patients | None:
-    """What a table says of age, sex and site that lies with the images, or in the folder above, below `top`.
+    """Age, sex and site from a table beside the images or in the folder above, below `top`.
 
-    Told by its columns, whatever its name. Of several the one that lists most of the images; None where none does.
+    A table is recognised by its columns. Of several, the one that lists most of the images; None without one.
     """
     best, most = None, 0
     for path in _tables(top, folder):
         try:
             found = Patients.read(path.read_bytes(), path.relative_to(top).as_posix())
         except (ValueError, OSError):
-            continue  # a file of its own kind, which nobody asked to be read
+            continue  # some other file
         count = len({found.key_of(image.name) for image in images} - {None})
         if count > most:
             best, most = found, count
@@ -85,6 +85,6 @@ def _has_patients(path: Path) -> bool:
 
 
 def read_file(path: Path) -> bytes:
-    """The bytes of a file; one more than is allowed where it is too large, so that it is refused as an upload is."""
+    """The bytes of a file, one more than allowed if it is too large, so that it is refused like an upload."""
     with path.open("rb") as file:
         return file.read(MAX_FILE_BYTES + 1)

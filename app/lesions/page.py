@@ -6,15 +6,18 @@ import streamlit as st
 
 from app.kit import memory
 from app.kit.notes import DIAGNOSIS_NOTE, MEDICAL_ICON
-from app.lesions import drop, expert, networks, results
-from app.lesions.state import MAX_ENTRIES, MAX_SESSION_PIXELS, LesionSession, score_batch
+from app.kit.text import plain
+from app.lesions import drop, results, state, systems
+from app.lesions.scoring import MAX_ENTRIES, MAX_SESSION_PIXELS, score_batch
+from app.lesions.state import LesionSession
+from l2d_core.common.paths import PRETRAINED
 from l2d_core.lesions import system as lesions
 
 SEVEN_CLASSES = (
     "The networks know seven kinds of lesions, and name one of them for any picture. "
     "If a lesion worries you, see a doctor."
 )
-# After so much scoring, what is done is shown: the first soon, and then less often, since drawing takes time too.
+# After this much scoring the results so far are drawn: soon at first, then less often, since drawing takes time too.
 FIRST_SLICE_SECONDS, SLICE_SECONDS = 0.5, 2.5
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -24,7 +27,7 @@ st.warning(f"{DIAGNOSIS_NOTE} {SEVEN_CLASSES}", icon=MEDICAL_ICON)
 
 
 def score(session: LesionSession, system: lesions.LesionSystem) -> None:
-    """Score what waits for a while, and say how far it is."""
+    """Score waiting pictures for a while, with a progress bar."""
     bar, end = st.empty(), time.monotonic() + (SLICE_SECONDS if session.entries else FIRST_SLICE_SECONDS)
     while len(session.intake) and time.monotonic() < end:
         score_batch(session, system)
@@ -36,16 +39,16 @@ def score(session: LesionSession, system: lesions.LesionSystem) -> None:
 
 
 def draw() -> None:
-    """All below the note: ways in, and what is known of what came in."""
-    missing = networks.missing_commands()
+    """Draw all below the note: the ways in, and the results."""
+    missing = systems.missing_commands()
     if missing:
         st.info("The networks of this page are not shipped here. With HAM10000 in the folder DIR, these make them:")
         st.code("\n".join(missing), language="sh")
         return
-    loading = networks.load_in_background()
+    loading = systems.load_in_background()
     with st.sidebar:
-        choice = expert.draw()
-    session = drop.current()
+        expert = systems.draw_choice()
+    session = state.current()
     drop.draw(session)
     if not (len(session.intake) or session.entries):
         st.info("Drop an image above, or try the drawn example.", icon=":material/imagesmode:")
@@ -54,20 +57,21 @@ def draw() -> None:
         with st.spinner("Loading the networks, once for all visitors ..."):
             system = loading.result()
         score(session, system)
-        judge = networks.judge_of(choice.kind, choice.accuracy, choice.wrong)
+        chosen = systems.systems_for(expert)
     except (OSError, ValueError) as problem:
         if loading.done() and loading.exception() is not None:
-            networks.load_in_background.clear()  # the next visit tries again
-        st.error(str(problem))
+            systems.load_in_background.clear()  # the next visit tries again
+        st.error(plain(str(problem).replace(f"{PRETRAINED}/", "")))  # without a path of the server
         return
     if session.left_out:
         most = f"{MAX_ENTRIES:,} pictures, or {MAX_SESSION_PIXELS // 10**6:,} million pixels in all"
         st.warning(f"More than {most}: {session.left_out:,} were left out. Press Clear to go on.")
     if session.entries:
-        results.draw(session, system, judge, choice.kind, busy=len(session.intake) > 0)
+        results.draw(session, system, chosen, expert.kind, busy=len(session.intake) > 0)
     if len(session.intake):
         st.rerun()
 
 
 memory.keep_off_disk()
+memory.free_closed_sessions()
 draw()

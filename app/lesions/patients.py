@@ -1,4 +1,4 @@
-"""What a table says of the people on the pictures: age, sex and site, matched to files by name."""
+"""Age, sex and site of the people on the pictures, from a table, matched to files by name."""
 
 import io
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from l2d_core.lesions.system import NEEDED
 
 @dataclass(frozen=True)
 class Patients:
-    """Age, sex, site and notes by `plain_key` of an image's id, as `read_metadata` gives them; name: the table's."""
+    """Age, sex, site and notes as from `read_metadata`, by `plain_key` of the image's id; name: of the table."""
 
     name: str
     rows: Mapping[str, Mapping[str, str]]
@@ -28,7 +28,7 @@ class Patients:
         return cls(name, {plain_key(row["image_id"]): {str(k): str(v) for k, v in row.items()} for row in records})
 
     def joined(self, other: "Patients | None") -> "Patients":
-        """These, and of other tables the images that this one does not list."""
+        """This table, with the images of the other one that it does not list."""
         if other is None:
             return self
         if self.name in other.name.split(", "):
@@ -38,8 +38,8 @@ class Patients:
     def key_of(self, file: str) -> str | None:
         """The row of a file by its name, never by its position; None where there is none.
 
-        The marks of a copy, as in "ISIC_1 (1).jpg", are overlooked on one side only, and where one row fits: with
-        them on both sides names are numbers, and "lesion (1)" is nobody's copy of "lesion (2)".
+        The marks of a copy, as in "ISIC_1 (1).jpg", are ignored on one side only and where one row fits: on both sides
+        they are numbers of different pictures, and "lesion (1)" is no copy of "lesion (2)".
         """
         stem = PurePosixPath(file).stem
         own, unmarked = plain_key(stem), match_key(stem)
@@ -52,7 +52,7 @@ class Patients:
 
     @cached_property
     def _copies(self) -> dict[str, list[str]]:
-        """The keys of rows with the marks of a copy, by what they are without."""
+        """The keys of rows with the marks of a copy, by the key without them."""
         found: dict[str, list[str]] = {}
         for key in self.rows:
             if match_key(key) != key:
@@ -60,16 +60,16 @@ class Patients:
         return found
 
     def of(self, file: str) -> Mapping[str, str] | None:
-        """What the table says of a file, by its name; None where there is no row."""
+        """The row of a file, by its name; None where there is none."""
         key = self.key_of(file)
         return None if key is None else self.rows[key]
 
     def notes_of(self, file: str) -> list[str]:
-        """What is odd in the file's row about age, sex and site, each in words."""
+        """What is odd about age, sex and site in the file's row, in words."""
         notes = (self.of(file) or {"notes": ""})["notes"].split("; ")
         return [f"the table's {note}" for note in notes if note.startswith(tuple(NEEDED))]
 
 
 def unknown_of(patient: Mapping[str, str] | None) -> list[str]:
-    """Which of age, sex and site are not known; all where there is no row."""
+    """Which of age, sex and site are unknown; all without a row."""
     return [name for name in NEEDED if patient is None or patient[name] == UNKNOWN]

@@ -37,9 +37,9 @@ def table(
     class_names: Sequence[str],
     answers: Mapping[str, int] | None = None,
 ) -> pd.DataFrame:
-    """A row a file, in the order of upload; None where a file could not be read, or an answer is not known.
+    """One row per file, in the order of upload; None where a file could not be read, or an answer is not known.
 
-    answers: key -> the expert network's own answer for that file, where that is the expert.
+    answers: key -> the expert network's own answer for that file, where it is the expert.
     """
     rows: list[dict[str, object]] = []
     first_of: dict[str, tuple[int, str]] = {}
@@ -61,7 +61,7 @@ def table(
 
 
 def count(session: LesionSession) -> str:
-    """How many files came in, and what became of them."""
+    """How many files were received, and how many of them were scored, left out and so on."""
     done, read = len(session.entries), [entry for entry in session.entries if entry.digest]
     scored = len(session.first_entries())
     parts = {
@@ -102,8 +102,10 @@ def _columns(readings: Mapping[str, Reading], with_answers: bool, with_patients:
         columns += [f"{name}_{kind}" for kind in ("decides", "class", "machine_risk") for name in reading.systems]
         columns += [f"{estimator}_expert_risk" for estimator in reading.expert]
         columns += [f"{name}_margin" for name in reading.systems]
-    columns += ["expert_answer"] * with_answers
-    columns += NEEDED * with_patients
+    if with_answers:
+        columns.append("expert_answer")
+    if with_patients:
+        columns += NEEDED
     return [*columns, "remarks"]
 
 

@@ -1,7 +1,7 @@
 """The shipped system for skin lesions: two networks, the features to refit heads on, and the expert network."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,9 +39,9 @@ COMMANDS = {
 
 @dataclass(frozen=True)
 class LesionSystem:
-    """All that is needed to read an image. networks and tests (scores of the test part) by surrogate.
+    """All that is needed to score an image. networks, tests (scores of the test part): by surrogate.
 
-    answers: what the expert network said of every image of HAM10000.
+    answers: the expert network's answers for all images of HAM10000.
     """
 
     networks: Mapping[str, LesionNetwork]
@@ -61,17 +61,31 @@ class LesionSystem:
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What the networks see in N images: all that is kept of them.
+class LesionScores:
+    """The networks' outputs for N images, which are all that is kept of them.
 
-    logits: surrogate -> (N, K+1); features (N, D) of the bank; distance (N,) to the nearest training image;
-    expert_features (N, E): of the expert network, before it is told of the patient.
+    logits: surrogate -> (N, K+1); features: those of the bank, (N, D); distance: to the nearest training image, (N,);
+    expert_features: the expert network's features of the image alone, (N, E).
     """
 
     logits: Mapping[str, np.ndarray]
     features: np.ndarray
     distance: np.ndarray
     expert_features: np.ndarray
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["LesionScores"]) -> "LesionScores":
+        """The scores of at least one part, one after another."""
+        logits = {name: np.concatenate([part.logits[name] for part in parts]) for name in parts[0].logits}
+        return cls(logits, *(np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS))
+
+    def subset(self, rows: Sequence[int]) -> "LesionScores":
+        """Copies of these rows, which do not keep the others in memory."""
+        logits = {name: values[rows].copy() for name, values in self.logits.items()}
+        return LesionScores(logits, *(getattr(self, name)[rows].copy() for name in _ARRAYS))
+
+
+_ARRAYS = ("features", "distance", "expert_features")
 
 
 @dataclass(frozen=True)
@@ -83,21 +97,21 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Judge:
-    """Systems for one expert. heads: refitted ones by surrogate, or None where the networks' own logits count."""
+class ExpertSystems:
+    """The systems for one expert. heads: refitted ones by surrogate, or None to use the networks' own logits."""
 
     reference: Reference
     heads: Mapping[str, Head] | None
 
-    def logits(self, seen: Seen) -> Mapping[str, np.ndarray]:
-        """surrogate -> (N, K+1), to be read by the reference."""
+    def logits(self, scores: LesionScores) -> Mapping[str, np.ndarray]:
+        """Surrogate -> (N, K+1), to be read beside the reference."""
         if self.heads is None:
-            return seen.logits
-        return {name: seen.features @ head.weight.T + head.bias for name, head in self.heads.items()}
+            return scores.logits
+        return {name: scores.features @ head.weight.T + head.bias for name, head in self.heads.items()}
 
 
 def missing_commands(folder: str | os.PathLike | None = None) -> list[str]:
-    """The commands that make what a folder lacks of the system, in the order to run them; none where it is whole.
+    """The commands that make the parts of the system missing in a folder, in the order to run them.
 
     folder: `PRETRAINED` if None.
     """
@@ -111,7 +125,7 @@ def missing_commands(folder: str | os.PathLike | None = None) -> list[str]:
 
 
 def load_system(folder: str | os.PathLike | None = None) -> LesionSystem:
-    """The system in a folder: seconds, since its networks are compiled. `PRETRAINED` if None.
+    """The system in a folder, or in `PRETRAINED` if None. It takes seconds, since the networks are compiled.
 
     FileNotFoundError where something is missing, with the commands that make it; ValueError names the file that is
     damaged or does not belong to the others.
@@ -136,16 +150,16 @@ def load_system(folder: str | os.PathLike | None = None) -> LesionSystem:
 
 
 def load_network(folder: Path) -> LesionNetwork:
-    """The network of a run, compiled for images of its size. Errors as of `load_weights`."""
+    """The network of a run, compiled for images of its size. Raises what `load_weights` raises."""
     model, network = load_weights(folder / WEIGHTS)
     _, height, width = network.image_shape
     return compile_network(model, (height, width))
 
 
-def look_at(
+def score_images(
     system: LesionSystem, images: Float32[Tensor, "N 3 H W"], expert_images: Float32[Tensor, "N 3 h w"]
-) -> Seen:
-    """What the networks see in images as of `to_input`, once in the networks' size and once in the expert's."""
+) -> LesionScores:
+    """The outputs for images prepared by `to_input`, once at the networks' size and once at the expert network's."""
     logits, raw = {}, None
     for surrogate, network in system.networks.items():
         features, logits[surrogate] = network.score(images)
@@ -154,14 +168,14 @@ def look_at(
     projected = system.bank.project(raw)
     with torch.inference_mode():
         expert_features = system.expert.network.mixer(expert_images).float().numpy()
-    return Seen(logits, projected, system.bank.distance(projected), expert_features)
+    return LesionScores(logits, projected, system.bank.distance(projected), expert_features)
 
 
 def ask_expert(system: LesionSystem, expert_features: Float32[np.ndarray, "N E"], patients: pd.DataFrame) -> np.ndarray:
     """The class that the expert network names for each of N cases, (N,).
 
-    expert_features: of `Seen`; patients: age, sex and localization as `read_metadata` gives them. ValueError names a
-    case in which one of them is unknown: no answer is invented.
+    expert_features: those of `LesionScores`; patients: age, sex and localization as `read_metadata` gives them.
+    ValueError names a case in which one of them is unknown: no answer is invented.
     """
     for column in NEEDED:
         unknown = np.flatnonzero(patients[column] == UNKNOWN)
@@ -172,13 +186,13 @@ def ask_expert(system: LesionSystem, expert_features: Float32[np.ndarray, "N E"]
         return system.expert.network.head(together).argmax(1).numpy()
 
 
-def trained_judge(system: LesionSystem) -> Judge:
+def systems_as_trained(system: LesionSystem) -> ExpertSystems:
     """For the expert with whom the two networks were trained: their own logits, and the scores of their runs."""
-    return Judge(make_reference(system.tests), None)
+    return ExpertSystems(make_reference(system.tests), None)
 
 
-def learned_judge(system: LesionSystem) -> Judge:
-    """For the expert network: heads refitted with its stored answers. Errors as of `refit`."""
+def systems_for_mixer(system: LesionSystem) -> ExpertSystems:
+    """For the expert network: heads refitted with its stored answers. ValueError where they do not fit the bank."""
     row_of = {str(name): row for row, name in enumerate(system.answers.ids)}
     absent = [str(name) for name in system.bank.ids[system.bank.parts != "train"] if str(name) not in row_of]
     if absent:
@@ -187,14 +201,14 @@ def learned_judge(system: LesionSystem) -> Judge:
     def people(ids: np.ndarray, _seed: int) -> np.ndarray:
         return system.answers.answers[[row_of[str(name)] for name in ids]].astype(np.int64)
 
-    seen = system.answers.ids[system.answers.parts == "train"]
-    if np.isin(system.bank.ids[system.bank.parts != "train"], seen).any():
+    trained_on = system.answers.ids[system.answers.parts == "train"]
+    if np.isin(system.bank.ids[system.bank.parts != "train"], trained_on).any():
         raise ValueError("the expert network was trained on images of the bank's validation or test part")
     return refit(system, people=people)
 
 
-def refit(system: LesionSystem, confusion: Tensor | None = None, *, people: lab.People | None = None) -> Judge:
-    """For an expert as of `lab.fit`: heads fitted on the bank's validation part and scored on its test part.
+def refit(system: LesionSystem, confusion: Tensor | None = None, *, people: lab.People | None = None) -> ExpertSystems:
+    """For an expert as `lab.fit` takes one: heads fitted on the bank's validation part and scored on its test part.
 
     The networks never saw the validation part in training: on the training part their features are too good, and
     heads would be too sure. One seed, well under a second.
@@ -202,4 +216,4 @@ def refit(system: LesionSystem, confusion: Tensor | None = None, *, people: lab.
     train, test = system.bank.part("validation"), system.bank.part("test")
     fit = lab.fit(train, test, confusion, people=people, surrogates=tuple(RUNS), seeds=(0,), config=HEAD)
     heads = {name: Head(layer.weight[0], layer.bias[0]) for name, (layer,) in fit.layers.items()}
-    return Judge(make_reference({name: scores[0] for name, scores in fit.scores.items()}), heads)
+    return ExpertSystems(make_reference({name: scores[0] for name, scores in fit.scores.items()}), heads)

@@ -35,7 +35,7 @@ def zipped(members):
 
 def use_system(monkeypatch, system):
     """Have the page find this system."""
-    from app.lesions import networks
+    from app.lesions import systems
 
     future = Future()
     future.set_result(system)
@@ -44,9 +44,9 @@ def use_system(monkeypatch, system):
         return future
 
     found.clear = lambda: None
-    monkeypatch.setattr(networks, "load_in_background", found)
-    monkeypatch.setattr(networks, "missing_commands", list)
-    networks.judge_of.clear()
+    monkeypatch.setattr(systems, "load_in_background", found)
+    monkeypatch.setattr(systems, "missing_commands", list)
+    systems.systems_for.clear()
 
 
 def use_watched_system(monkeypatch):

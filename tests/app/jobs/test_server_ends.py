@@ -8,17 +8,16 @@ import time
 from lab_page import ROOT
 
 LOAD = """
-import sys, threading, time, types
+import threading, time
 begun = threading.Event()
 
 def load_system():
     begun.set()
     time.sleep(60)
 
-import l2d_core
-l2d_core.lesions.system = sys.modules["l2d_core.lesions.system"] = types.SimpleNamespace(load_system=load_system)
-from app.lesions import networks
-assert not networks.load_in_background().done()
+from app.lesions import systems
+systems.lesions.load_system = load_system
+assert not systems.load_in_background().done()
 begun.wait(20)
 print("loads", flush=True)
 """

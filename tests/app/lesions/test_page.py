@@ -2,6 +2,7 @@
 
 import io
 import re
+from html import unescape
 
 import numpy as np
 import pandas as pd
@@ -68,9 +69,9 @@ def test_the_empty_page_says_what_it_is_not_and_what_to_do():
 
 
 def test_where_the_networks_are_not_shipped_the_page_says_how_to_make_them(monkeypatch):
-    from app.lesions import networks
+    from app.lesions import systems
 
-    monkeypatch.setattr(networks, "missing_commands", lambda: [COMMANDS["runs"], COMMANDS["lesions"]])
+    monkeypatch.setattr(systems, "missing_commands", lambda: [COMMANDS["runs"], COMMANDS["lesions"]])
     app = open_lesions()
     assert not app.exception
     assert app.code[0].value == f"{COMMANDS['runs']}\n{COMMANDS['lesions']}"
@@ -148,7 +149,8 @@ def test_many_pictures_are_all_scored_and_shown_a_page_at_a_time(calls):
 def test_a_file_that_is_taken_out_of_the_field_is_forgotten_and_the_others_stay():
     # The field's own identity of files is new with each set_value, so that this goes through the session.
     from app.lesions.intake import Source
-    from app.lesions.state import LesionSession, score_batch
+    from app.lesions.scoring import score_batch
+    from app.lesions.state import LesionSession
 
     session, system = LesionSession(), made_system()
     for name, data in (("a", colour(1)), ("b", colour(2)), ("c", colour(1))):
@@ -207,7 +209,7 @@ def test_the_session_keeps_small_views_and_numbers_but_no_files(calls):  # noqa:
     (case,) = app.session_state["lesion-session"].cases.values()
     view = open_image(case.view, "view.jpg")
     assert max(view.pixels.shape[:2]) <= 200
-    numbers = [*case.seen.logits.values(), case.seen.features, case.seen.distance, case.seen.expert_features]
+    numbers = [*case.scores.logits.values(), case.scores.features, case.scores.distance, case.scores.expert_features]
     assert sum(array.nbytes for array in numbers) < 2_000
     assert all(array.base is None for array in numbers)  # no view of a batch, which would keep all of it
 
@@ -293,7 +295,7 @@ def test_the_mixer_answers_where_age_sex_and_site_are_known_and_else_its_answer_
 @pytest.mark.usefixtures("calls")
 def test_a_table_that_cannot_be_read_says_which_column_was_looked_for():
     app = upload_table(open_lesions(), "name,age\nx,5\n")
-    assert "lacks the column image_id" in app.error[0].value
+    assert "lacks the column image_id" in unescape(app.error[0].value)
     app = upload_table(app, TABLE)
     assert not app.error
 
@@ -321,6 +323,16 @@ def test_a_name_is_text_and_never_markup():
     assert "<img src=x" not in raw[0]
     assert "&lt;img src=x" in raw[0]
     assert "<script>" not in raw[1]
+
+
+@pytest.mark.parametrize("text", [TABLE, "name,age\nx,5\n"], ids=["read", "refused"])
+@pytest.mark.usefixtures("calls")
+def test_the_name_of_a_table_or_picture_makes_no_browser_fetch_an_address(text):
+    hostile = "![x](http://localhost:1/x.png)<img src=x>"
+    app = upload_table(upload(open_lesions(), (f"{hostile}.png", colour(1))), text, f"{hostile}.csv")
+    shown = [part.value for part in [*app.caption, *app.error, *app.markdown]]
+    assert any("localhost" in one for one in shown)
+    assert not [one for one in shown if "](" in one or "<img" in one or "://" in one]
 
 
 def test_a_folder_of_the_server_is_offered_only_where_it_is_named(monkeypatch, tmp_path, calls):
@@ -381,9 +393,9 @@ def test_an_upload_is_received_in_memory_however_large_it_may_be():
 
 
 def test_beyond_the_most_pictures_of_a_session_the_rest_is_left_out_and_said(monkeypatch, calls):  # noqa: ARG001
-    from app.lesions import state
+    from app.lesions import scoring
 
-    monkeypatch.setattr(state, "MAX_ENTRIES", 3)
+    monkeypatch.setattr(scoring, "MAX_ENTRIES", 3)
     app = upload(open_lesions(), *[(f"{n}.png", colour(n)) for n in range(5)])
     assert len(table(app)) == 3
     assert any("2 were left out" in warning.value for warning in app.warning)

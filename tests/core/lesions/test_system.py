@@ -139,27 +139,27 @@ def test_a_bank_holds_every_image_with_its_part_and_projects_new_ones_as_its_own
     assert bank.weights == "abc"
 
 
-def test_what_is_seen_of_images_is_what_each_network_sees():
+def test_the_scores_of_images_are_what_each_network_gives():
     system = made_system()
     images = inputs(20, IMAGE_SIZE)
-    seen = lesions.look_at(system, images, inputs(20, EXPERT_SIZE))
+    scores = lesions.score_images(system, images, inputs(20, EXPERT_SIZE))
     for name, network in system.networks.items():
-        np.testing.assert_array_equal(seen.logits[name], network.score(images)[1])
+        np.testing.assert_array_equal(scores.logits[name], network.score(images)[1])
     raw = system.networks["one_vs_all"].score(images)[0]
-    np.testing.assert_allclose(seen.features, raw[:, :NUM_FEATURES] / 0.5, atol=2e-3)
-    assert seen.distance.shape == (20,)
-    np.testing.assert_allclose(seen.expert_features, inputs(20, EXPERT_SIZE).mean(dim=(2, 3)).numpy(), atol=1e-6)
+    np.testing.assert_allclose(scores.features, raw[:, :NUM_FEATURES] / 0.5, atol=2e-3)
+    assert scores.distance.shape == (20,)
+    np.testing.assert_allclose(scores.expert_features, inputs(20, EXPERT_SIZE).mean(dim=(2, 3)).numpy(), atol=1e-6)
 
 
 def test_refitted_heads_give_new_features_the_logits_that_the_fit_gives_them():
     system = made_system()
-    judge = lesions.refit(system, per_class(ACCURACY))
+    systems = lesions.refit(system, per_class(ACCURACY))
     train, test = system.bank.part("validation"), system.bank.part("test")
     direct = heads.fit(train, test, per_class(ACCURACY), seeds=(0,), config=lesions.HEAD)
-    seen = lesions.Seen({}, test.inputs.numpy(), np.zeros(len(test)), np.zeros((len(test), 3)))
-    assert list(judge.reference.scores) == list(lesions.RUNS)
-    for name, logits in judge.logits(seen).items():
-        np.testing.assert_array_equal(judge.reference.scores[name].logits, direct.scores[name][0].logits)
+    scores = lesions.LesionScores({}, test.inputs.numpy(), np.zeros(len(test)), np.zeros((len(test), 3)))
+    assert list(systems.reference.scores) == list(lesions.RUNS)
+    for name, logits in systems.logits(scores).items():
+        np.testing.assert_array_equal(systems.reference.scores[name].logits, direct.scores[name][0].logits)
         np.testing.assert_allclose(logits, direct.scores[name][0].logits, atol=1e-4)
 
 
@@ -167,8 +167,8 @@ def test_a_better_expert_is_deferred_to_more():
     system = made_system()
     shares = []
     for accuracy in (0.0, 1.0):
-        judge = lesions.refit(system, per_class([accuracy] * NUM_CLASSES))
-        one = judge.reference.scores["one_vs_all"].logits
+        systems = lesions.refit(system, per_class([accuracy] * NUM_CLASSES))
+        one = systems.reference.scores["one_vs_all"].logits
         shares.append((one[:, -1] >= one[:, :-1].max(axis=1)).mean())
     assert shares[0] == 0
     assert shares[1] > 0.9
@@ -176,9 +176,9 @@ def test_a_better_expert_is_deferred_to_more():
 
 def test_the_learned_experts_heads_learn_from_its_stored_answers():
     system = made_system()
-    judge = lesions.learned_judge(system)
+    systems = lesions.systems_for_mixer(system)
     test = system.bank.parts == "test"
-    for scores in judge.reference.scores.values():
+    for scores in systems.reference.scores.values():
         assert scores.answers[:, 0].tolist() == system.answers.answers[test].tolist()
         assert scores.ids.tolist() == system.bank.ids[test].tolist()
 
@@ -187,30 +187,30 @@ def test_answers_to_images_that_the_expert_was_trained_on_are_refused():
     system = made_system()
     trained = replace(system.answers, parts=np.full(len(system.bank.ids), "train"))
     with pytest.raises(ValueError, match="trained on images of the bank's validation or test part"):
-        lesions.learned_judge(replace(system, answers=trained))
+        lesions.systems_for_mixer(replace(system, answers=trained))
 
 
 def test_images_without_an_answer_of_the_expert_are_named():
     system = made_system()
     some = replace(system.answers, **{n: getattr(system.answers, n)[:-1] for n in ("answers", "ids", "parts")})
     with pytest.raises(ValueError, match="no answer to 1 images of the bank, as ISIC_0000149"):
-        lesions.learned_judge(replace(system, answers=some))
+        lesions.systems_for_mixer(replace(system, answers=some))
 
 
-def test_the_trained_systems_judge_by_their_own_logits():
+def test_the_systems_as_trained_decide_by_their_own_logits():
     system = made_system()
-    judge = lesions.trained_judge(system)
-    seen = lesions.look_at(system, inputs(3, IMAGE_SIZE), inputs(3, EXPERT_SIZE))
-    assert judge.logits(seen) is seen.logits
-    assert judge.reference.scores == system.tests
+    systems = lesions.systems_as_trained(system)
+    scores = lesions.score_images(system, inputs(3, IMAGE_SIZE), inputs(3, EXPERT_SIZE))
+    assert systems.logits(scores) is scores.logits
+    assert systems.reference.scores == system.tests
 
 
 def test_the_expert_answers_as_its_network_does_from_what_was_kept():
     system = made_system()
     images = inputs(2, EXPERT_SIZE)
-    seen = lesions.look_at(system, inputs(2, IMAGE_SIZE), images)
+    scores = lesions.score_images(system, inputs(2, IMAGE_SIZE), images)
     table = patients(("80", "male", "back"), ("40", "female", "face"))
-    assert lesions.ask_expert(system, seen.expert_features, table).tolist() == [3, 5]
+    assert lesions.ask_expert(system, scores.expert_features, table).tolist() == [3, 5]
 
 
 @pytest.mark.parametrize("row", [("unknown", "male", "back"), ("50", "unknown", "back"), ("50", "male", "unknown")])
@@ -257,10 +257,10 @@ def test_the_command_makes_the_bank_that_the_folder_lacks_and_the_system_loads(t
     assert system.image_size == SHAPE[1:]
     assert system.class_names == CLASS_NAMES
     assert system.bank.weights == weights_digest(folder / lesions.RUNS["one_vs_all"] / "model.safetensors")
-    seen = lesions.look_at(system, inputs(2, SHAPE[1:]), inputs(2, EXPERT_SIZE))
+    scores = lesions.score_images(system, inputs(2, SHAPE[1:]), inputs(2, EXPERT_SIZE))
     table = patients(("80", "male", "back"), ("40", "female", "face"))
     expected = system.expert.answer(inputs(2, EXPERT_SIZE), table)
-    assert lesions.ask_expert(system, seen.expert_features, table).tolist() == expected.tolist()
+    assert lesions.ask_expert(system, scores.expert_features, table).tolist() == expected.tolist()
     replace(system.bank, weights="others").save(folder / lesions.BANK)
     with pytest.raises(ValueError, match=r"tuned\.npz is of other weights than ham10000/ham10000-one_vs_all; make"):
         lesions.load_system(folder)
@@ -277,15 +277,15 @@ def test_the_shipped_system_scores_images_as_its_runs_did():
     ids = system.tests["one_vs_all"].ids[rows]
     pixels = [np.asarray(Image.open(path).convert("RGB")) for path in table.loc[ids, "path"]]
     images, small = (torch.stack([to_input(one, size) for one in pixels]) for size in sizes_of(system))
-    seen = lesions.look_at(system, images, small)
+    scores = lesions.score_images(system, images, small)
     for name, run in system.tests.items():
-        assert np.abs(seen.logits[name] - run.logits[rows]).max() < 0.05  # other kernels round otherwise
-        assert (seen.logits[name].argmax(axis=1) == run.logits[rows].argmax(axis=1)).all()
+        assert np.abs(scores.logits[name] - run.logits[rows]).max() < 0.05  # other kernels round otherwise
+        assert (scores.logits[name].argmax(axis=1) == run.logits[rows].argmax(axis=1)).all()
     row_of = {name: row for row, name in enumerate(system.bank.ids)}
     known = system.bank.features[[row_of[name] for name in ids]].astype(np.float32)
-    assert np.abs(seen.features - known).max() < 0.05
+    assert np.abs(scores.features - known).max() < 0.05
     told = ~(table.loc[ids, list(lesions.NEEDED)] == "unknown").any(axis=1).to_numpy()
-    answers = lesions.ask_expert(system, seen.expert_features[told], table.loc[ids[told]])
+    answers = lesions.ask_expert(system, scores.expert_features[told], table.loc[ids[told]])
     stored = dict(zip(system.answers.ids, system.answers.answers, strict=True))
     assert (answers == [stored[name] for name in ids[told]]).mean() >= 0.95
 
