@@ -1,4 +1,4 @@
-"""The facts of the page "About", each read where it is kept: licences, shipped runs, versions, for how long."""
+"""The facts on the page About, each read from its source: licences, shipped runs, versions, retention times."""
 
 import platform
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ class DataSet:
 
 @dataclass(frozen=True)
 class ShippedRun:
-    """A network that is shipped, with the measures of `index_runs` over its test cases."""
+    """A shipped network, with the measures of `index_runs` over its test cases."""
 
     name: str
     dataset: str
@@ -44,7 +44,7 @@ class ShippedRun:
 
 
 def data_sets() -> list[DataSet]:
-    """All data sets, in the live lab's order; those that are not published elsewhere name their licence as a source."""
+    """All data sets, in the live lab's order; the source of those not published elsewhere names their licence."""
     found = []
     for name, dataset in LAB_DATASETS.items():
         published = PUBLISHED.get(name)
@@ -68,26 +68,26 @@ def shipped_runs() -> list[ShippedRun]:
             row["test_cases"],
         )
         for row in table[(table["root"] == "shipped") & (table["problem"] == "")].to_dict("records")
-        if row["measures"]  # of one that is being written there are none yet
+        if row["measures"]  # a run that is being written has none yet
     ]
 
 
 def cards() -> str:
-    """The cards of all that is shipped, Markdown."""
+    """The model and data cards of all that is shipped, in Markdown."""
     return CARDS.read_text(encoding="utf-8")
 
 
 def versions() -> dict[str, str]:
-    """Python and the packages that matter, as they are installed here."""
+    """The installed versions of Python and the main packages."""
     found = {name: version for name in (*PACKAGES, *SHOWN) if (version := package_version(name))}
     return {"Python": platform.python_version(), **found}
 
 
 def sends_statistics() -> bool:
-    """Whether Streamlit sends statistics of usage to its makers."""
+    """Whether Streamlit sends usage statistics to its makers."""
     return bool(st.get_option("browser.gatherUsageStats"))
 
 
 def seconds_kept() -> int:
-    """For how long a session whose tab was closed can be come back to."""
+    """For how long a session can be resumed after its tab was closed."""
     return int(st.get_option("server.disconnectedSessionTTL"))

@@ -36,7 +36,7 @@ LIMITS = f"""
 
 
 def privacy() -> str:
-    """What is kept of visitors, for how long, and what is sent anywhere."""
+    """What is kept about visitors, for how long, and what is sent to others."""
     kept = facts.seconds_kept()
     sends = (
         "**Telemetry**: Streamlit's usage statistics are switched on on this server, and go to its makers."
@@ -66,7 +66,7 @@ def draw_data() -> None:
 
 
 def draw_shipped() -> None:
-    """Networks that are shipped, and the cards of all that is."""
+    """The shipped networks, and the cards of all that is shipped."""
     try:
         runs = facts.shipped_runs()
         cards = facts.cards()
@@ -90,7 +90,7 @@ def draw_shipped() -> None:
     panel = st.expander("The cards of all that is shipped", icon=":material/badge:", on_change="rerun")
     if panel.open:
         with panel:
-            # One level below the heading of this part is the highest that may stand here.
+            # Headings start one level below that of this part.
             st.markdown(re.sub(r"^(#+) ", r"##\1 ", cards, flags=re.MULTILINE))
 
 

@@ -1,4 +1,4 @@
-"""The pictures of the paper's results: a function a picture, tables in, a Vega-Lite specification out."""
+"""Charts of the paper's results: one function per chart, which takes tables and returns a Vega-Lite specification."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -10,11 +10,15 @@ import pandas as pd
 from app.kit.charts import Columns, Spec, arrow, finish, tooltips, with_data
 from app.kit.looks import GREY, Look
 
-ODDS_END, LAST_BAR = 3.0, 0.1  # the bar of all estimates of 3 and more is as wide as two bins
+ODDS_END, LAST_BAR = 3.0, 0.1  # the bar of all estimates from 3 on is as wide as two bins
 LEGEND_COLUMNS = 3
-ROW_HEIGHT, AXIS_HEIGHT, LEGEND_HEIGHT = 24, 60, 22  # in pixels: of a line of a ladder, and of what stands below it
-CUT = 0.4  # how far, in parts of the span of all means, an interval is drawn beyond them
-DODGE = 0.006  # how far lines stand apart, so that the intervals of one do not hide those of another
+ROW_HEIGHT, AXIS_HEIGHT, LEGEND_HEIGHT = (
+    24,
+    60,
+    22,
+)  # in pixels: of a line of a ladder, and below all lines
+CUT = 0.4  # how far intervals are drawn beyond the means, as a share of the span of all means
+DODGE = 0.006  # distance between lines, as a share of the x range, so that their intervals do not overlap
 
 
 def odds(table: pd.DataFrame, look: Look, highest: float) -> Spec:
@@ -31,7 +35,7 @@ def odds(table: pd.DataFrame, look: Look, highest: float) -> Spec:
 
 
 def ladder(rows: pd.DataFrame, looks: Sequence[Look], axis: str, *, from_zero: bool = True) -> Spec:
-    """Our numbers with intervals, and the paper's beside: a group of lines, one a look.
+    """Our numbers with intervals, and the paper's beside: per group one line for each look.
 
     rows: group, title (of a look), mean, half_width and paper (NaN: there is none), n, seeds; shares in 0..1.
     """
@@ -55,8 +59,8 @@ def ladder(rows: pd.DataFrame, looks: Sequence[Look], axis: str, *, from_zero: b
 def curves(table: pd.DataFrame, looks: Sequence[Look], axes: tuple[str, str], form: str, ends: Sequence[float]) -> Spec:
     """Lines with intervals. table: title (of a look), x, y, half_width (NaN: none), n, seeds; y in 0..1.
 
-    axes: titles; form: the format of x; ends: values of y that the axis has to hold, for charts that share it.
-    An interval that leaves the picture by far is cut.
+    axes: titles; form: the format of x; ends: y values that the axis must include, for charts that share it.
+    An interval that extends far beyond the chart is cut off.
     """
     known = table[table["y"].notna()]
     step = DODGE * (float(known["x"].max() - known["x"].min()) or 1.0)
@@ -70,14 +74,14 @@ def curves(table: pd.DataFrame, looks: Sequence[Look], axes: tuple[str, str], fo
 
 
 def _filled(spec: Spec, tables: Mapping[str, Columns]) -> Spec:
-    """The specification with these tables, without the layers that have nothing to draw."""
+    """The specification with these tables, without the layers whose tables are empty."""
     empty = {name for name, table in tables.items() if not len(next(iter(table.values())))}
     layers = [layer for layer in spec["layer"] if layer["data"].get("name") not in empty]
     return with_data({**spec, "layer": layers}, **{name: tables[name] for name in tables.keys() - empty})
 
 
 def _intervals(known: pd.DataFrame, drawn: np.ndarray, least: float, most: float) -> Columns:
-    """Those of the rows that have one, cut at least and most."""
+    """The intervals of the rows that have one, clipped to least and most."""
     y, half = (known[name].to_numpy(dtype=float) for name in ("y", "half_width"))
     both = ~np.isnan(half)
     low, high = (np.clip(y + side * half, least, most)[both] for side in (-1, 1))

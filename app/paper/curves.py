@@ -7,7 +7,7 @@ import streamlit as st
 
 from app.kit import section
 from app.kit.looks import SYSTEMS, Look
-from app.paper import charts
+from app.paper import charts, state
 from app.paper.parts import heading, part, parts_by
 from app.paper.words import METHODS, RULES, SHOWN_FIRST
 from l2d_core.reproductions.reproduction import Reproduction
@@ -19,7 +19,7 @@ INTERVALS = "Bars: the 95 % interval over seeds, each line's a little aside, and
 
 
 def k(result: Reproduction) -> None:
-    """System accuracy against k, a line a system."""
+    """System accuracy against k, one line per system."""
     st.caption(f"The expert is good in k of the classes, and guesses in the rest. {INTERVALS}")
     table = result.details["curve"].rename(columns={"mean": "y", "k": "x"})
     table = table.assign(title=_titles(table["surrogate"]))
@@ -27,7 +27,7 @@ def k(result: Reproduction) -> None:
 
 
 def coverage(result: Reproduction) -> None:
-    """Accuracy against coverage, a row a set of systems, a chart an order of deferring."""
+    """Accuracy against coverage, one row per set of systems, one chart per order of deferral."""
     st.caption(
         "The machine keeps the cases that come first, whether or not the system would defer them. The order decides: "
         f"by probabilities, as in the paper, or by logits. {INTERVALS}"
@@ -48,7 +48,7 @@ def coverage(result: Reproduction) -> None:
 
 
 def budgets(result: Reproduction) -> None:
-    """Error against budget, a row a data set, a chart a rule."""
+    """Error against budget, one row per data set, one chart per rule."""
     st.caption(
         "The share of wrong answers of machine and expert together, where at most so many cases may be deferred. "
         f"{INTERVALS}"
@@ -80,20 +80,20 @@ def _ask_measure() -> str:
         default="machine_accuracy",
         required=True,
         format_func=MEASURES.get,
-        key="paper_accuracy",
+        key=state.ACCURACY,
         bind="query-params",
         persist_state="session",
     )
 
 
 def _ask_methods(there: set[str]) -> list[str]:
-    """Some of those that there are, at first those of the paper."""
+    """The chosen methods among those in the result, at first those of the paper."""
     return st.multiselect(
         "Methods",
         [name for name in METHODS if name in there],
         default=[name for name in SHOWN_FIRST if name in there],
         format_func=lambda name: METHODS[name].title,
-        key="paper_methods",
+        key=state.METHODS,
         bind="query-params",
         persist_state="session",
     )
@@ -116,7 +116,7 @@ def _draw(
     name: str,
     beside: pd.DataFrame | None = None,
 ) -> None:
-    """A chart of lines; beside: the table of all charts that share its axis of y."""
+    """Draw a chart of lines; beside: the table of all charts that share its y axis."""
     if table["y"].notna().sum() == 0:
         st.info("There is nothing to draw here.")
         return
@@ -131,9 +131,9 @@ def _say(table: pd.DataFrame, form: str) -> str:
     lines = []
     for title, own in parts_by(table, "title"):
         points = own.sort_values("x")[["x", "y"]].dropna().itertuples(index=False)
-        told = ", ".join(
+        values = ", ".join(
             f"{100 * y:.1f} % at {x:.0f}" if form == "d" else f"{100 * y:.1f} % at {x:.0%}" for x, y in points
         )
-        lines.append(f"{title}: {told}")
+        lines.append(f"{title}: {values}")
     seeds = "1 seed" if table["seeds"].iloc[0] == 1 else f"{table['seeds'].iloc[0]} seeds"
     return f"{'; '.join(lines)}. {seeds}."

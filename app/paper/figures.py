@@ -1,4 +1,4 @@
-"""The figures of the paper's results: for each result a function that draws it from the result's own tables."""
+"""The figures of the paper's results: for each result a function that draws it from the result's tables."""
 
 from collections.abc import Callable
 
@@ -75,7 +75,7 @@ def ham10000(result: Reproduction) -> None:
 
 
 def _draw_risks(result: Reproduction, setting: str, place: int) -> None:
-    """A row of histograms of risk, predicted and true."""
+    """Draw a row of risk histograms, predicted and true."""
     table = part(result.details["risk_histograms"], setting=setting)
     true = part(table, estimator="true")
     estimators = [name for name in table["estimator"] if name != "true"]
@@ -89,13 +89,13 @@ def _draw_risks(result: Reproduction, setting: str, place: int) -> None:
 
 
 def _with_negative(table: pd.DataFrame) -> pd.DataFrame:
-    """The histogram with a first bin for the negative risks, which are all that is in none of its bins."""
+    """The histogram with a first bin for negative risks, the only ones that its bins leave out."""
     negative = 1 - float(table["share"].sum())
     first = pd.DataFrame({"low": [-np.inf], "high": [0.0], "share": [negative if negative > 1e-9 else 0.0]})
     return pd.concat([first, table[["low", "high", "share"]]], ignore_index=True)
 
 
-# Result -> what draws it.
+# Result -> the function that draws it.
 FIGURES: dict[str, Callable[[Reproduction], None]] = {
     "figure1": figure1,
     "figure2": figure2,

@@ -35,7 +35,7 @@ def classifier_ece(result: Reproduction) -> None:
 
 
 def temperature(result: Reproduction) -> None:
-    """System accuracy by rule of scaling, a chart a set of systems; and the temperatures."""
+    """System accuracy by rule of scaling, one chart per set of systems; and the temperatures."""
     st.caption(f"System accuracy of one-vs-all, by how its rejector is scaled. {EXPLANATION}")
     for _, own in parts_by(result.table, "setting"):
         draw(own, "system", "estimator", SCALING, from_zero=False)
@@ -47,7 +47,7 @@ def temperature(result: Reproduction) -> None:
 
 
 def draw(table: pd.DataFrame, measure: str, column: str, looks: Mapping[str, Look], *, from_zero: bool = True) -> None:
-    """The rows of a measure, one line each in its setting. column: that which names the look."""
+    """Draw the rows of a measure, one line each in its setting; column: the one whose values name the look."""
     rows = table[(table["measure"] == measure) & table[column].isin(list(looks))].reset_index(drop=True)
     name = measure_title(measure)
     if rows.empty:

@@ -1,4 +1,4 @@
-"""What the links of the page The paper carry."""
+"""What links to the page The paper carry."""
 
 from app.sharing.carried import Carried, Settings, Titles, with_titles
 
@@ -8,15 +8,15 @@ def _settings() -> Settings:
 
 
 def _titles() -> Titles:
-    from app.paper import results
+    from app.paper import results, state
     from app.paper.curves import MEASURES
     from app.paper.words import METHODS
 
     return {
-        "result": results.TITLES,
-        "scale": {name: scale.title for name, scale in results.SCALES.items()},
-        "paper_accuracy": MEASURES,
-        "paper_methods": {name: look.title for name, look in METHODS.items()},
+        state.RESULT: results.TITLES,
+        state.SCALE: {name: scale.title for name, scale in results.SCALES.items()},
+        state.ACCURACY: MEASURES,
+        state.METHODS: {name: look.title for name, look in METHODS.items()},
     }
 
 

@@ -3,13 +3,7 @@
 import streamlit as st
 
 from app.kit.text import plain
-from app.paper import result, results
-
-
-def to_quick() -> None:
-    """Show the scale at which every result can be made."""
-    st.session_state["scale"] = "quick"
-
+from app.paper import result, results, state
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     st.title("The paper", anchor=False, width="content")
@@ -19,7 +13,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         "Result",
         list(results.TITLES),
         format_func=results.TITLES.get,
-        key="result",
+        key=state.RESULT,
         bind="query-params",
         persist_state="session",
         width=400,
@@ -30,14 +24,14 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         default="quick",
         required=True,
         format_func=lambda one: results.SCALES[one].title,
-        key="scale",
+        key=state.SCALE,
         bind="query-params",
         persist_state="session",
         help="  \n".join(f"{one.title}: {one.words}" for one in results.SCALES.values()),
     )
 if scale not in results.scales_of(name):
     st.info("This result is made from what is shipped: there is only the scale Quick.", icon=":material/info:")
-    st.button("Show it at the scale Quick", icon=":material/bolt:", on_click=to_quick)
+    st.button("Show it at the scale Quick", icon=":material/bolt:", on_click=state.choose_quick)
 elif not results.is_there(scale, name):
     st.info(
         "This result is not shipped at this scale. This makes it, in the folder of the program:",
@@ -45,7 +39,7 @@ elif not results.is_there(scale, name):
     )
     st.code(results.command(scale, name), language="sh")
     if scale != "quick" and results.is_there("quick", name):
-        st.button("Show it at the scale Quick", icon=":material/bolt:", on_click=to_quick)
+        st.button("Show it at the scale Quick", icon=":material/bolt:", on_click=state.choose_quick)
 else:
     try:
         stored = results.load(scale, name)

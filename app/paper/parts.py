@@ -1,4 +1,4 @@
-"""What the figures of the paper share: parts of a result's tables, rows of pictures, and small tables."""
+"""What the figures of the paper share: parts of a result's tables, rows of charts, and small tables."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -14,7 +14,7 @@ from l2d_core.surrogates import SURROGATES
 
 
 def is_bounded(estimator: str) -> bool:
-    """Whether no estimate of it can be above 1."""
+    """Whether none of its estimates can be above 1."""
     return next(one.is_bounded[estimator] for one in SURROGATES.values() if estimator in one.estimators)
 
 
@@ -32,12 +32,12 @@ def parts_by(table: pd.DataFrame, column: str) -> Iterator[tuple[str, pd.DataFra
 
 
 def heading(text: str) -> None:
-    """Draw what the pictures below are about."""
+    """Draw the heading of the charts below."""
     st.markdown(f"### {plain(text)}")
 
 
 def each_estimator(key: str, estimators: Iterable[str]) -> Iterator[tuple[str, Look]]:
-    """Goes through the estimators, each in a column of its own, under its name; all of a row that wraps."""
+    """Iterate over the estimators, each under its name in a column of its own; the columns wrap."""
     names = list(dict.fromkeys(estimators))
     with st.container(key=key):
         for name, column in zip(names, st.columns(len(names)), strict=True):
@@ -47,17 +47,14 @@ def each_estimator(key: str, estimators: Iterable[str]) -> Iterator[tuple[str, L
 
 
 def say(table: pd.DataFrame, measures: Sequence[str], **wanted: str) -> str:
-    """These measures of the rows of a result that are wanted, in words with numbers."""
+    """These measures, in words with numbers, in the rows of a result with the wanted values."""
     rows = part(table, **wanted).to_dict("records")
     said = [f"{measure_title(one['measure'])}: {beside(one)}" for one in rows if one["measure"] in measures]
     return f"{'; '.join(said) or 'no number'}."
 
 
 def show(table: pd.DataFrame, columns: Mapping[str, str], *, is_share: bool = True, missing: str = "n/a") -> None:
-    """A table of these columns under their titles, names of systems in words; is_share: numbers in percent.
-
-    missing: what stands where there is no number.
-    """
+    """Draw a table of these columns under their titles; is_share: numbers in percent; missing: shown for NaN."""
     shown = table[list(columns)].copy()
     for name in columns:
         if name == "surrogate":

@@ -21,7 +21,7 @@ LESIONS = "HAM10000"  # in the name of a setting
 
 
 def draw(stored: StoredReproduction, name: str) -> None:
-    """All of it, from top to bottom."""
+    """Draw all of it."""
     result = stored.result
     st.header(plain(result.title), anchor=False)
     st.caption(plain(_about(stored)))
@@ -79,7 +79,7 @@ def _draw_numbers(table: pd.DataFrame) -> None:
 
 
 def _texts(table: pd.DataFrame) -> pd.DataFrame:
-    """The numbers as text, a row each."""
+    """The numbers as text, one row each."""
     rows = [
         (
             one["setting"],
@@ -96,7 +96,7 @@ def _texts(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _draw_downloads(result: Reproduction, name: str) -> None:
-    """The tables as CSV, as they were kept."""
+    """Buttons for the tables as CSV, as they were stored."""
     tables = {"numbers": result.table, **result.details}
     with st.container(horizontal=True):
         for part, table in tables.items():

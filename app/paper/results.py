@@ -1,4 +1,4 @@
-"""The results of the paper that are shipped: where they lie, whether one is sound, and the command that makes one."""
+"""The shipped results of the paper: where they are, whether one is valid, and the command that makes one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from app.paper.words import METHODS, RULES
 from l2d_core.common.paths import PROGRAM
 from l2d_core.reproductions.stored import MANIFEST, StoredReproduction, read_reproduction
 
-FOLDER = "pretrained/paper"  # from the folder of the program on
+FOLDER = "pretrained/paper"  # relative to the program
 ROOT = PROGRAM / FOLDER
 # The names that the command line takes, in the order of the paper, and what a page calls them.
 TITLES = {
@@ -30,7 +30,7 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Scale:
-    """title: in a row of choices; words: what is trained."""
+    """title: on the control; words: what is trained."""
 
     title: str
     words: str
@@ -72,8 +72,8 @@ _KNOWN = {
     "surrogate": set(SYSTEMS),
     "method": set(METHODS),
 }
-_MAYBE_EMPTY = {"above_one"}  # where no estimate is
-_ENDLESS = {"low", "high"}  # of a bin, which may have no end
+_MAYBE_EMPTY = {"above_one"}  # if no estimate is above 1
+_ENDLESS = {"low", "high"}  # a bin may be unbounded
 
 
 def scales_of(name: str) -> list[str]:
@@ -87,13 +87,13 @@ def is_there(scale: str, name: str) -> bool:
 
 
 def command(scale: str, name: str) -> str:
-    """What makes it, to be given in the folder of the program."""
+    """The command that makes it, to be run in the folder of the program."""
     data = "" if scale == "quick" else " --data-root DIR"
     return f"python -m l2d_core reproduce {name} --scale {scale} --out {FOLDER}/{scale}{data}"
 
 
 def load(scale: str, name: str) -> StoredReproduction:
-    """A result with all that its figure needs. OSError or ValueError say what is missing or wrong, without a path."""
+    """A result with all that its figure needs. OSError or ValueError says what is missing or wrong, without a path."""
     try:
         stored = read_reproduction(ROOT / scale / name)
     except OSError as problem:
@@ -111,7 +111,7 @@ def load(scale: str, name: str) -> StoredReproduction:
 
 
 def _check(name: str, table: pd.DataFrame | None, columns: tuple[str, ...]) -> None:
-    """Raise ValueError where a table lacks what a chart draws, or holds what none can."""
+    """Raise ValueError where a table lacks what its chart draws, or has values that cannot be drawn."""
     if table is None:
         raise ValueError(f"the table {name} is missing")
     missing = [column for column in columns if column not in table]

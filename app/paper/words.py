@@ -13,8 +13,7 @@ from l2d_core.evaluation.measures import MEASURES
 from l2d_core.reproductions.findings import Finding
 from l2d_core.reproductions.reproduction import TITLES
 
-# Softmax and one-vs-all look as everywhere; a variant has the colour of what it varies, with a dash and marker of its
-# own.
+# Softmax and one-vs-all look as everywhere; a variant has the colour of its original, with another dash and marker.
 METHODS = {
     "softmax": replace(SYSTEMS["softmax"], title="Softmax"),
     "one_vs_all": replace(SYSTEMS["one_vs_all"], title="One-vs-all"),
@@ -60,7 +59,7 @@ def tally(findings: Sequence[Finding]) -> str:
 
 
 def title_of(surrogate: str, estimator: str) -> str:
-    """What a row of a result is about, in words; an unknown name stands for itself."""
+    """The title of what a row of a result is about; an unknown name is its own title."""
     for names, name in ((ESTIMATORS, estimator), (SCALING, estimator), (METHODS, surrogate), (SYSTEMS, surrogate)):
         if name in names:
             return names[name].title
@@ -73,7 +72,7 @@ def is_percent(measure: str) -> bool:
 
 
 def measure_title(measure: str) -> str:
-    """What a measure is called; an unknown one stands for itself."""
+    """The title of a measure; an unknown name is its own title."""
     return TITLES.get(measure, measure)
 
 
