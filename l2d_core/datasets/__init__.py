@@ -1,4 +1,4 @@
-"""The data sets, one file each, and those that the live lab offers, in the order in which it shows them."""
+"""The data sets, one file each, and those of the live lab, in the order of the page."""
 
 from l2d_core.datasets.digits import DIGITS
 from l2d_core.datasets.gaussians import GAUSSIANS

@@ -1,7 +1,7 @@
 """Published pickles of NumPy arrays, read without calling anything that they name.
 
-Each class or function that a pickle asks for becomes a stand-in that only keeps what it was given, and only the
-few names of NumPy's own arrays are known at all. So reading runs no code of the file, whatever is in it.
+Each class or function that a pickle refers to becomes a stand-in that only stores its arguments, and only the few
+names that NumPy's arrays need are allowed. Reading therefore runs no code from the file, whatever it contains.
 """
 
 import io
@@ -19,17 +19,17 @@ _KNOWN = {
     ("numpy", "dtype"),
     ("numpy.core.multiarray", "_reconstruct"),
     ("numpy._core.multiarray", "_reconstruct"),
-    ("_codecs", "encode"),  # how Python 3 writes bytes for Python 2
+    ("_codecs", "encode"),  # how Python 3 stores bytes for Python 2
 }
 _WHOLE_NUMBERS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
-_TORCH_MAGIC = 0x1950A86A20F9469CFC6C  # of torch.save's older format: four pickles in a row, the last has the content
+_TORCH_MAGIC = 0x1950A86A20F9469CFC6C  # torch.save's older format: four pickles in a row, the last with the content
 
 
 def load_array_pickle(path: Path) -> dict[str, Any]:
-    """What a pickled dict holds, by name: arrays of whole numbers, and plain values and containers.
+    """The content of a pickled dict, by name: arrays of integers, and plain values and containers.
 
     path: a plain pickle, or one in torch.save's formats, of at most 64 MiB.
-    FileNotFoundError where there is none; ValueError names the file, and what it asks for that is not admitted.
+    FileNotFoundError where there is none; ValueError names the file and what in it is not allowed.
     """
     size = os.path.getsize(path)
     if not 0 < size <= MAX_BYTES:
@@ -39,13 +39,13 @@ def load_array_pickle(path: Path) -> dict[str, Any]:
         if not isinstance(content, dict):
             raise ValueError(f"it holds a {type(content).__name__}, not a dict")
         return {_text(name): _array(value) if isinstance(value, _StandIn) else value for name, value in content.items()}
-    except Exception as problem:  # a made-up pickle can fail in every way
+    except Exception as problem:  # a malicious pickle can fail in any way
         reason = f"{type(problem).__name__}: {problem}" if str(problem) else type(problem).__name__
         raise ValueError(f"{path} is no pickled dict of plain NumPy arrays ({reason}): download it again") from problem
 
 
 class _StandIn:
-    """What the pickle wanted made: the arguments of the call, and the state that was to be set."""
+    """In place of an object of the pickle: the arguments of the call that makes it, and its state."""
 
     arguments: tuple = ()
     state: Any = ()
@@ -57,7 +57,7 @@ class _StandIn:
         self.state = state
 
 
-# The one written in Python: it keeps its memo in a dict, where the one in C would make room for any index it is told.
+# The version in Python, whose memo is a dict; the one in C would allocate memory for any index in the file.
 class _ArrayUnpickler(pickle._Unpickler):
     def find_class(self, module_name: str, global_name: str) -> Any:
         if (module_name, global_name) not in _KNOWN:
@@ -66,7 +66,7 @@ class _ArrayUnpickler(pickle._Unpickler):
 
 
 def _without_archive(data: bytes) -> bytes:
-    """The pickle in a torch.save archive, or the data as they are."""
+    """The pickle in a torch.save archive, or else the data themselves."""
     if not zipfile.is_zipfile(io.BytesIO(data)):
         return data
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -86,7 +86,7 @@ def _unpickle(data: bytes) -> Any:
 
 
 def _array(stand_in: _StandIn) -> np.ndarray:
-    """The array whose (version, shape, type, column order, bytes) the stand-in was told."""
+    """The array with the (version, shape, type, column order, bytes) in the stand-in's state."""
     _, shape, kind, is_fortran, data = stand_in.state
     code, byte_order = _text(kind.arguments[0]), _text(kind.state[1])
     if code not in _WHOLE_NUMBERS or byte_order not in ("<", ">", "|", "="):

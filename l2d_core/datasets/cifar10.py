@@ -31,7 +31,7 @@ PARTS = ("train", "test")
 SUFFIXES = (".jpg", ".jpeg", ".png")
 SIZE = 32  # pixels, high and wide
 IMAGES_A_CLASS = {"train": 5000, "test": 1000}
-FRACTIONS = (0.9, 0.1)  # training and validation, of the published training images
+FRACTIONS = (0.9, 0.1)  # training and validation, out of the published training images
 LICENCE = "none stated by the publisher; cite Krizhevsky 2009"
 SOURCE = "Krizhevsky 2009, Learning multiple layers of features from tiny images, www.cs.toronto.edu/~kriz/cifar.html"
 HOW_TO_GET = (
@@ -45,7 +45,7 @@ THREE_WAYS = (
 )
 BATCHES = {"train": tuple(f"data_batch_{number}" for number in range(1, 6)), "test": ("test_batch",)}
 BATCH_FOLDERS = ("cifar-10-batches-py", "cifar10/cifar-10-batches-py")
-# Of the labels of each part in their published order, a byte each.
+# Of the labels of each part in their published order, one byte each.
 ORDER_SHA256 = {
     "train": "2b7cd2f24487317614016b72ffd53071c3062f592f0eb300c18a770d41ae1253",
     "test": "cec8a24a1e92aa2ecaa0bbd3dbfa86bf6cd8759fbd209a832824c8cf0afca9d5",
@@ -62,12 +62,12 @@ class _Images:
 
 
 def load(data_root: Path, seed: int = 0) -> Splits:
-    """45,000 training, 5,000 validation and the 10,000 published test images, as many of each class.
+    """45,000 training, 5,000 validation and the 10,000 published test images, with classes of equal size.
 
-    inputs (N, 3, 32, 32) float32, standardised a channel by mean and deviation of the training images alone.
-    data_root: the folder that holds cifar-10-batches-py/, which comes first, or cifar10/. seed decides which of the
+    inputs (N, 3, 32, 32) float32, each channel standardised by its mean and deviation over the training images.
+    data_root: the folder with cifar-10-batches-py/, which takes precedence, or cifar10/. seed: decides which of the
     published training images are for validation. An id is "train/cat/0007": in the published order, the cat after
-    seven others. Rows run by that number, then by class, so that neighbours are of different classes.
+    seven others. Rows are sorted by that number, then by class, so that neighbours are of different classes.
 
     FileNotFoundError where there is no data, with three ways to get it; ValueError names the folder or the file
     with a missing, unknown, incomplete or damaged part, or an image of another size.
@@ -82,7 +82,7 @@ def load(data_root: Path, seed: int = 0) -> Splits:
 
 
 def find_layout(data_root: Path) -> Path | None:
-    """The folder of the batches, or else that of the images, or None where there is neither."""
+    """The folder of the batches, else that of the images, else None."""
     for name in BATCH_FOLDERS:
         if (Path(data_root) / name).is_dir():
             return Path(data_root) / name
@@ -91,10 +91,10 @@ def find_layout(data_root: Path) -> Path | None:
 
 
 def list_images(data_root: Path) -> pd.DataFrame:
-    """The images under data_root/cifar10: path, id, group, label and part ("train" or "test"), a row each.
+    """The images under data_root/cifar10: path, id, group, label and part ("train" or "test").
 
-    An id is "train/cat/0007"; each image is a group of its own. Rows are sorted by part as published, class and
-    name. FileNotFoundError names a missing folder and how to get the data; ValueError an unknown class.
+    One row per image. An id is "train/cat/0007"; each image is a group of its own. Rows are sorted by published part,
+    class and name. FileNotFoundError names a missing folder and how to get the data; ValueError an unknown class.
     """
     return pd.concat([_list_part(Path(data_root), part) for part in PARTS], ignore_index=True)
 
@@ -114,10 +114,10 @@ def require_published_order(labels: np.ndarray, part: str, where: str) -> None:
 def channel_statistics(
     pixels: UInt8[np.ndarray, "N C H W"],
 ) -> tuple[Float64[np.ndarray, " C"], Float64[np.ndarray, " C"]]:
-    """Mean and standard deviation of each channel over all pixels; 1 for the deviation where all are equal."""
+    """Mean and standard deviation of each channel over all pixels; the deviation is 1 where all are equal."""
     shades = np.arange(256.0)
     counts = np.zeros((pixels.shape[1], 256))
-    for start in range(0, len(pixels), 1000):  # to count takes eight times the memory of the pixels
+    for start in range(0, len(pixels), 1000):  # counting takes eight times the memory of the pixels
         chunk = pixels[start : start + 1000]
         counts += [np.bincount(channel.ravel(), minlength=256) for channel in chunk.swapaxes(0, 1)]
     shares = counts / counts.sum(axis=1, keepdims=True)
@@ -157,7 +157,7 @@ def _read_folder(data_root: Path, part: str) -> _Images:
 
 
 def _order_and_numbers(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rows by number within the class, then by class; and that number of each row, (N,) both."""
+    """The rows sorted by number within the class, then by class; and the number of each row; both (N,)."""
     numbers = pd.Series(labels).groupby(labels).cumcount().to_numpy()
     return np.lexsort((labels, numbers)), numbers
 
@@ -165,7 +165,7 @@ def _order_and_numbers(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _read_image(path: Path) -> np.ndarray:
     try:
         with Image.open(path, formats=("JPEG", "PNG")) as image:
-            size = image.size  # known before a pixel is decoded
+            size = image.size  # checked before any pixel is decoded
             pixels = np.asarray(image.convert("RGB")) if size == (SIZE, SIZE) else None
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as problem:
         raise ValueError(f"{path} is no readable JPEG or PNG image: {problem}") from problem
@@ -175,7 +175,7 @@ def _read_image(path: Path) -> np.ndarray:
 
 
 def read_batches(folder: Path, part: str) -> tuple[UInt8[np.ndarray, "N 3 H W"], Int64[np.ndarray, " N"]]:
-    """Pixels and labels of the published batches of a part, in their order. Errors as of `load`."""
+    """Pixels and labels of the published batches of a part, in their order. Raises what `load` raises."""
     batches = [_read_batch(folder / name) for name in BATCHES[part]]
     pixels, labels = (np.concatenate(arrays) for arrays in zip(*batches, strict=True))
     require_published_order(labels, part, f"the labels of {', '.join(BATCHES[part])} in {folder}")
@@ -226,7 +226,7 @@ def _check_classes(folder: Path) -> None:
 
 
 def _images_in(folder: Path) -> list[Path]:
-    """The images in the order of their names, a shorter name first: 9.jpg comes before 10.jpg."""
+    """The images sorted by the length of their names, then by name: 9.jpg comes before 10.jpg."""
     images = [path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES]
     images.sort(key=lambda path: (len(path.stem), path.name))
     if not images:

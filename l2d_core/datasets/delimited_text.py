@@ -1,4 +1,4 @@
-"""A delimited text table from outside (comma, semicolon, tab or bar), checked before it is believed."""
+"""Reading delimited text tables from outside (comma, semicolon, tab or bar), with checks."""
 
 import codecs
 import csv
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from io import IOBase, StringIO
 from pathlib import Path
 
-MAX_BYTES = 16 * 1024**2  # the published tables have 0.6 MB; read, a table takes up to ten times its size
+MAX_BYTES = 16 * 1024**2  # the published tables have 0.6 MB; in memory a table takes up to ten times its size
 MAX_ROWS = 100_000
 MAX_COLUMNS = 500
 HEAD_BYTES = 64 * 1024
@@ -16,11 +16,11 @@ DELIMITERS = (",", ";", "\t", "|")
 BOMS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 Source = str | os.PathLike | bytes | IOBase
-Line = tuple[int, list[str]]  # the line that a row ends at, 1 being the first of the file, and its trimmed fields
+Line = tuple[int, list[str]]  # the line at which a row ends, counted from 1, and its trimmed fields
 
 
 def source_name(source: Source) -> str:
-    """What messages call a source: its path, the name that a file object carries, or "the table"."""
+    """The name of a source in messages: its path, the name of the file object, or "the table"."""
     if isinstance(source, str | os.PathLike):
         return os.fspath(source)
     return str(getattr(source, "name", "the table"))
@@ -30,7 +30,7 @@ def read_text(source: Source, max_bytes: int | None = None) -> str:
     """The text of a path, bytes or file object, in UTF-8 or, with its mark, UTF-16.
 
     max_bytes: MAX_BYTES if None. FileNotFoundError where there is no such file; ValueError where it is no regular
-    file, larger than that, or not such text, with the first line that is not.
+    file, too large, or not such text, and names the first bad line.
     """
     name, max_bytes = source_name(source), MAX_BYTES if max_bytes is None else max_bytes
     if isinstance(source, str | os.PathLike):
@@ -48,13 +48,13 @@ def read_text(source: Source, max_bytes: int | None = None) -> str:
 
 
 def read_head(path: Path) -> str:
-    """The text of the first HEAD_BYTES of a file; the same errors as `read_text`."""
+    """The text of the first HEAD_BYTES of a file. Raises what `read_text` raises."""
     with path.open("rb") as file:
         return decode(file.read(HEAD_BYTES), str(path), whole=False)
 
 
 def decode(data: bytes, name: str, *, whole: bool = True) -> str:
-    """Bytes as text; whole: that they are all of the file, so that no character may be cut off at their end."""
+    """Bytes as text; whole: whether they are the whole file, so that a character cut off at the end is an error."""
     encoding = next((encoding for mark, encoding in BOMS.items() if data.startswith(mark)), "utf-8")
     try:
         text = codecs.getincrementaldecoder(encoding)().decode(data, final=whole)
@@ -68,7 +68,7 @@ def decode(data: bytes, name: str, *, whole: bool = True) -> str:
 
 
 def read_header(text: str, name: str, wanted: Iterable[str]) -> tuple[list[str], str]:
-    """The column names, normalised, and the delimiter: the one that gives most of the wanted columns, then most.
+    """The normalised column names, and the delimiter: the one with most wanted columns, then with most columns.
 
     ValueError where the text has no line, too many columns, or one of the wanted columns twice.
     """
@@ -86,14 +86,14 @@ def read_header(text: str, name: str, wanted: Iterable[str]) -> tuple[list[str],
 
 
 def normalise(column: str) -> str:
-    """A column's name without case, quotes and outer blanks; inner blanks and hyphens as underscores."""
+    """A column's name in lower case, without quotes and outer blanks; inner blanks and hyphens as underscores."""
     return re.sub(r"[\s-]+", "_", column.strip(' \t\r\n\ufeff"').strip().casefold())
 
 
 def read_rows(text: str, name: str, width: int, delimiter: str) -> Iterator[Line]:
-    """The rows below the header, `width` trimmed fields each; blank lines and blank fields at the end are left out.
+    """The rows below the header, with `width` trimmed fields each, without blank lines and trailing blank fields.
 
-    ValueError names the line of a row that is too short or too long, is quoted wrongly, or is one too many.
+    ValueError names the line of a row that is too short, too long or quoted wrongly, or exceeds the number allowed.
     """
     reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
     count = -1  # the header comes first
@@ -130,5 +130,5 @@ def _split_header(line: str, delimiter: str, name: str) -> list[str]:
 
 
 def _is_separator_line(line: str) -> bool:
-    """Excel's first line `sep=;`, whose sign a reader may have taken out."""
+    """Whether this is Excel's first line `sep=;`, whose sign may have been read as the delimiter."""
     return re.fullmatch(r"\ufeff?sep=[,;\t|]?\s*", line, re.IGNORECASE) is not None

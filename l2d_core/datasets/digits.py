@@ -1,4 +1,4 @@
-"""scikit-learn's handwritten digits: 1,797 images of 8x8 pixels, with noise on the pixels if wanted."""
+"""scikit-learn's handwritten digits: 1,797 images of 8x8 pixels, with optional noise on the pixels."""
 
 import numpy as np
 import torch
@@ -15,8 +15,8 @@ FRACTIONS = (0.6, 0.2, 0.2)
 def load(seed: int = 0, noise: float = 0.0) -> Splits:
     """60/20/20 of the digits, stratified; inputs (N, 64), pixels from -0.5 to 0.5 plus Gaussian noise.
 
-    noise: standard deviation, in units of the range from white to black; at least 0. Noise and split depend on the
-    seed alone. Source: Alpaydin and Kaynak 1998, doi 10.24432/C50P49, as in scikit-learn.
+    noise: standard deviation, as a fraction of the range from white to black; at least 0. Noise and split depend
+    only on the seed. Source: Alpaydin and Kaynak 1998, doi 10.24432/C50P49, as in scikit-learn.
     """
     from sklearn.datasets import load_digits
 

@@ -1,4 +1,4 @@
-"""A feature bank: what a frozen network makes of each case of a data set, small enough to ship."""
+"""A feature bank: a frozen network's features of each case of a data set, small enough to ship."""
 
 import os
 from dataclasses import dataclass, fields
@@ -20,13 +20,13 @@ FOLDER = PRETRAINED / "features"
 
 @dataclass(frozen=True)
 class FeatureBank:
-    """Features of N cases, images most often, with all that is needed to split and to label them.
+    """Features of N cases, usually images, with all that is needed to split and label them.
 
     features (N, D) float16, of size about 1; labels (N,) in 0..K-1; ids (N,) text, each once; groups (N,) text:
-    images of one group (of one lesion, say) must stay in one part; parts (N,) text: "train" or "test" as
+    cases of one group (such as one lesion) must stay in one part; parts (N,) text: "train" or "test" as
     published, "" where the publisher gives no split; class_names K.
-    name, licence and source say what the cases are. votes (N, K): how many people named each class, or in which
-    shares; None where nobody voted. Raises ValueError that names the argument and the row.
+    name, licence, source: of the data set. votes (N, K): how many people named each class, or their shares; None
+    where nobody voted. ValueError names the argument and the row.
     """
 
     features: np.ndarray
@@ -75,7 +75,7 @@ class FeatureBank:
             require_known("parts", str(part), PARTS)
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write an .npz without pickled objects; the same bank gives the same bytes. All of it, or nothing."""
+        """Write an .npz without pickled objects, in one step; equal banks give equal bytes."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         arrays = {name: np.asarray(value) for name, value in values.items() if value is not None}
         arrays["labels"] = self.labels.astype(np.uint8 if len(self.class_names) <= 256 else np.int64)
@@ -109,7 +109,7 @@ class FeatureBank:
 
 
 def bank_path(name: str) -> Path:
-    """Where the shipped bank of that name lies; FileNotFoundError says how to make it where it is missing."""
+    """The path of the shipped bank of that name; FileNotFoundError says how to make a missing one."""
     require_known("name", name, BANKS)
     path = FOLDER / f"{name}.npz"
     if not path.is_file():

@@ -1,4 +1,4 @@
-"""Galaxy Zoo 2: pictures of galaxies on which volunteers voted, smooth, featured or an artifact."""
+"""Galaxy Zoo 2: images of galaxies, with volunteers' votes on smooth, featured or artifact."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from l2d_core.common.checks import require_known
 from l2d_core.data import Splits
 from l2d_core.datasets import voted_images
 from l2d_core.datasets.vote_table import VoteColumns, VoteTable, read_vote_table
-from l2d_core.datasets.voters import Voters
+from l2d_core.datasets.votes import Voters
 
 NAME = "Galaxy Zoo 2"
 CLASS_NAMES = ("smooth", "featured", "artifact")
@@ -30,7 +30,7 @@ HOW_TO_GET = (
 
 @dataclass(frozen=True)
 class Layout:
-    """A table that the votes are published in. debiased: class -> column of shares that are corrected for distance."""
+    """A published table of the votes. debiased: class -> column of shares corrected for distance."""
 
     file: str
     columns: VoteColumns
@@ -53,18 +53,18 @@ LAYOUTS = (
 def load(data_root: Path, seed: int = 0, *, size: int = 112, images: int = 10_000, labels: str = "raw") -> Splits:
     """Galaxies under data_root/galaxy_zoo in training, validation and test, 60/20/20, stratified by label.
 
-    size: pixels, high and wide; images: so many at most, drawn by the seed, as in the paper.
+    size: height and width in pixels; images: the most to use, drawn by the seed, as in the paper.
     labels: "raw", the class with most votes; or "debiased", the class with the largest share after the correction for
     distance by Hart and others 2016, which only gz2_votes.csv has: far galaxies look smoother than they are, so that
     most voters may be wrong. The expert is a volunteer either way.
-    inputs (N, 3, size, size) float16, as of `read_images`; nobody has been asked: every answer is -1. 10,000 images of
-    112 x 112 take 0.75 GB. Errors of `list_images`; ValueError on an option out of range.
+    inputs (N, 3, size, size) float16, as from `read_images`; every answer is -1 (not asked). 10,000 images of 112 x 112
+    take 0.75 GB. Raises what `list_images` raises; ValueError on an option out of range.
     """
     return voted_images.split_images(list_images(data_root, labels), CLASS_NAMES, seed, size=size, images=images)
 
 
 def list_images(data_root: Path, labels: str = "raw") -> pd.DataFrame:
-    """The galaxies under data_root/galaxy_zoo, a row each: path, id, group (the id), label, part ("").
+    """The galaxies under data_root/galaxy_zoo, one row each: path, id, group (the id), label, part ("").
 
     FileNotFoundError names what is missing and how to get the data; ValueError what is wrong in the table.
     """
@@ -76,13 +76,13 @@ def list_images(data_root: Path, labels: str = "raw") -> pd.DataFrame:
 
 
 def voters(data_root: Path, **_: object) -> Voters:
-    """Who voted on the galaxies under data_root/galaxy_zoo; the same for all options of `load`."""
+    """The voters on the galaxies under data_root/galaxy_zoo; the same for all options of `load`."""
     table = _read_table(Path(data_root), "raw")[1]
     return Voters.of(table.ids, table.votes, TITLE)
 
 
 def find_layout(data_root: Path) -> tuple[Layout, Path] | None:
-    """The layout of what lies under data_root/galaxy_zoo, and its table; None where there is none."""
+    """The layout of the data under data_root/galaxy_zoo, and their table; None where there is none."""
     for layout in LAYOUTS:
         for folder in ("galaxy_zoo", f"galaxy_zoo/{Path(layout.file).stem}"):
             if (data_root / folder / layout.file).is_file():

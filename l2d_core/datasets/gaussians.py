@@ -1,4 +1,4 @@
-"""A mixture of Gaussians in the plane, of which P(y|x), and so P(the expert is right|x), is known in closed form."""
+"""A mixture of Gaussians in the plane, with P(y|x), and so P(the expert is right|x), in closed form."""
 
 import numpy as np
 import torch
@@ -32,7 +32,7 @@ def class_probability(points: np.ndarray, spread: float) -> np.ndarray:
 
 
 def load(seed: int = 0, noise: float = 0.6) -> Splits:
-    """4,000 training, 1,000 validation and 4,000 test points, drawn anew for each seed; `noise` is the spread."""
+    """4,000 training, 1,000 validation and 4,000 test points, drawn for each seed; `noise` is the spread."""
     parts = []
     for name, size in SIZES.items():
         points, labels = sample(size, noise, generator=numpy_generator(seed, f"gaussians {name}"))

@@ -1,4 +1,4 @@
-"""Davidson's tweets, on each of which three or more people voted: hate speech, offensive language, or neither."""
+"""Davidson's tweets, each with three or more votes: hate speech, offensive language, or neither."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -13,8 +13,7 @@ from l2d_core.common.seeds import numpy_generator
 from l2d_core.data import DeferralData, Splits, split_by_group
 from l2d_core.datasets.delimited_text import Source, read_header, read_rows, read_text, source_name
 from l2d_core.datasets.tweets import same_text
-from l2d_core.datasets.voters import Voters
-from l2d_core.datasets.votes import majority
+from l2d_core.datasets.votes import Voters, majority
 
 if TYPE_CHECKING:
     from l2d_core.datasets.word_vectors import WordVectors
@@ -36,12 +35,12 @@ HOW_TO_GET = f"HateSpeech ({SOURCE}; {LICENCE}) must lie there: data/labeled_dat
 
 
 def read_tweets(source: Source, *, reference: bool = False) -> pd.DataFrame:
-    """The tweets of labeled_data.csv, a row each: id, group, text, label, and how many people said each of COUNTS.
+    """The tweets of labeled_data.csv, one row each: id, group, text, label, and the votes for each of COUNTS.
 
-    The label is what most people said, the first of equals. Tweets with the same words are of one group; an id is
-    "tweet 17" by the number in the file. The text is as published: offensive; see `tweets.masked`.
+    The label is the majority, the first class of equals. Tweets with the same words form one group; an id is
+    "tweet 17", by the number in the file. The text is offensive, as published; see `tweets.masked`.
 
-    reference: the file read a line at a time, as the paper's authors did: only lines of exactly seven fields between
+    reference: read the file line by line as the paper's authors did, keeping only lines of exactly seven fields between
     commas, whatever the quotes, so that tweets with a comma are lost, and those of several lines are cut or lost.
     ValueError names what is wrong with the file, and the line.
     """
@@ -91,9 +90,9 @@ def load(
 ) -> Splits:
     """The tweets in training, validation and test, 60/20/20, as word vectors trained on the training part.
 
-    vectors: "words", inputs (N, dimensions, length) float16 for `text_cnn`: a column a word, 0 after the last, longer
-    tweets cut; or "mean", inputs (N, dimensions) float32, the mean over all words. reference: as of `read_tweets`.
-    Nobody has been asked: every answer is -1.
+    vectors: "words", inputs (N, dimensions, length) float16 for `text_cnn`: one column per word, 0 after the last, long
+    tweets cut; or "mean", inputs (N, dimensions) float32, the mean over all words. reference: as in `read_tweets`.
+    Every answer is -1 (not asked).
     ValueError on an option out of range; FileNotFoundError where there is no data; ImportError without gensim.
     """
     require_known("vectors", vectors, ("words", "mean"))
@@ -109,14 +108,14 @@ def load(
 
 @lru_cache(maxsize=1)
 def _words(texts: tuple[str, ...], dimensions: int, seed: int) -> "WordVectors":
-    """The vectors trained last are kept: a sweep trains many networks on the same ones."""
+    """Trained word vectors. The last ones are cached, since a sweep trains many networks on the same."""
     from l2d_core.datasets.word_vectors import train_word_vectors
 
     return train_word_vectors(texts, dimensions=dimensions, seed=seed)
 
 
 def voters(data_root: Path, *, reference: bool = False, **_: object) -> Voters:
-    """Who voted on the tweets that `load` gives for the same options."""
+    """The voters on the tweets that `load` gives for the same options."""
     table = find_tweets(data_root, reference=reference)
     return Voters.of(table["id"].to_numpy(str), table[list(COUNTS)].to_numpy(np.float64), TITLE)
 

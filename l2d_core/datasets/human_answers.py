@@ -1,6 +1,6 @@
-"""What people said of CIFAR-10's images: CIFAR-10N on the training images, CIFAR-10H on the test images.
+"""People's answers on CIFAR-10: CIFAR-10N for the training images, CIFAR-10H for the test images.
 
-So a system can be trained on what some people said, and tested on what others did. Cases are found by their ids,
+A system can thus be trained with some people's answers and tested with those of others. Cases are found by their ids,
 "train/cat/0007": part, class, and number within the class in the published order.
 """
 
@@ -30,7 +30,7 @@ ANNOTATOR_TITLES = {name: f"annotator {place} of CIFAR-10N" for place, name in e
 TRAINING_FILE = "cifar10n/CIFAR-10_human.pt"
 COUNTS_FILE = "cifar10h/cifar10h-counts.npy"
 TEST_LABELS_FILE = "cifar10h/test_labels.npy"
-LEAST_AGREEMENT = 0.6  # with the true classes: people reach 0.82 and more, shuffled rows 0.1
+LEAST_AGREEMENT = 0.6  # agreement with the true classes: people reach 0.82 and more, shuffled rows 0.1
 _SOURCES = {
     TRAINING_FILE: "CIFAR-10N, Wei and others 2022, github.com/UCSC-REAL/cifar-10-100n, data/; CC BY-NC 4.0",
     COUNTS_FILE: "CIFAR-10H, Peterson and others 2019, github.com/jcpeterson/cifar-10h, data/; CC BY-NC-SA 4.0",
@@ -41,7 +41,7 @@ Ids = Sequence[str] | np.ndarray
 
 
 def ask(splits: Splits, data_root: Path, annotator: str, *, generator: np.random.Generator) -> Splits:
-    """The splits of `cifar10.load` with what people said, as of `recorded_answers`, and who they are as the expert."""
+    """The splits of `cifar10.load` with the answers of `recorded_answers`, and the people's title as the expert."""
     names = dict.fromkeys(("train", "validation"), f"{annotator} of CIFAR-10N") | {"test": "an answer of CIFAR-10H"}
     parts = {}
     for part, name in names.items():
@@ -54,8 +54,8 @@ def ask(splits: Splits, data_root: Path, annotator: str, *, generator: np.random
 def recorded_answers(
     data_root: Path, ids: Ids, annotator: str, *, generator: np.random.Generator
 ) -> Int64[np.ndarray, " N"]:
-    """What a person said of each image, (N,) in 0..9: of a training image CIFAR-10N's annotator, of a test image one
-    of CIFAR-10H's about 51, drawn anew with each generator, the same whichever other ids there are.
+    """One person's answer for each image, (N,) in 0..9: CIFAR-10N's annotator for a training image; for a test image
+    one of CIFAR-10H's about 51 people, drawn by the generator independently of which other ids are given.
 
     ids: those of `cifar10.load` or of the CIFAR-10 feature bank; annotator: one of ANNOTATORS.
     FileNotFoundError names a missing file and its source; ValueError what does not fit: an id, an annotator, or a
@@ -74,7 +74,7 @@ def answer_distribution(data_root: Path, ids: Ids) -> Float64[np.ndarray, "N K"]
     """P(a person says class k | image), (N, 10), of test images: shares among CIFAR-10H's answers.
 
     The entry at the true class is P(m = y | x) of the answers that `recorded_answers` draws, exactly.
-    Errors as there, and on ids of training images.
+    Raises what that raises; ValueError on ids of training images.
     """
     parts, classes, numbers = _parse(ids)
     if (parts != "test").any():
@@ -85,7 +85,7 @@ def answer_distribution(data_root: Path, ids: Ids) -> Float64[np.ndarray, "N K"]
 
 
 def what_is_missing(data_root: Path) -> str:
-    """Which files of people's answers are not there, and where to get them; "" where all are."""
+    """Which files of people's answers are missing, and where to get them; "" where none is."""
     try:
         for name in _SOURCES:
             _require_file(Path(data_root), name)
@@ -116,7 +116,7 @@ def _parse(ids: Ids) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _read_annotator(data_root: Path, annotator: str, _: np.random.Generator) -> np.ndarray:
-    """What the annotator said, (10, 5000): by class, and number within it."""
+    """The annotator's answers, (10, 5000), by class and number within it."""
     require_known("annotator", annotator, ANNOTATORS)
     path = _require_file(data_root, TRAINING_FILE)
     content = load_array_pickle(path)
@@ -133,7 +133,7 @@ def _read_annotator(data_root: Path, annotator: str, _: np.random.Generator) -> 
 
 
 def _draw_of_counts(data_root: Path, _: str, generator: np.random.Generator) -> np.ndarray:
-    """An answer for each test image, (10, 1000): by class, and number within it."""
+    """One answer for each test image, (10, 1000), by class and number within it."""
     upper = _read_counts(data_root).cumsum(axis=2)
     uniform = generator.random(upper.shape[:2])
     return (uniform[:, :, None] >= upper / upper[:, :, -1:]).sum(axis=2)
@@ -153,7 +153,7 @@ def _read_counts(data_root: Path) -> np.ndarray:
 
 
 def _read_test_labels(data_root: Path) -> np.ndarray:
-    """The true classes of the test images in their published order, which an image folder does not know."""
+    """The true classes of the test images in their published order, which an image folder does not give."""
     path = data_root / TEST_LABELS_FILE
     if path.is_file():
         labels = _load_array(path)
@@ -180,7 +180,7 @@ def _load_array(path: Path) -> np.ndarray:
         if not isinstance(array, np.ndarray) or array.dtype.kind not in "iu":
             raise ValueError("it holds no array of whole numbers")
         return array.astype(np.int64)
-    except Exception as problem:  # a damaged header can fail in every way
+    except Exception as problem:  # a damaged header can fail in any way
         raise ValueError(f"{path} is no .npy file of whole numbers ({problem}): download it again") from problem
 
 

@@ -1,4 +1,4 @@
-"""Real images in the live lab: the shipped feature banks of HAM10000 and CIFAR-10, split as each needs."""
+"""Real images in the live lab: the shipped feature banks of HAM10000 and CIFAR-10, with their splits."""
 
 from functools import cache
 from pathlib import Path
@@ -19,9 +19,9 @@ VALIDATION_FRACTION = 0.1
 def load_splits(name: str, seed: int = 0, noise: float = 0.0) -> Splits:
     """The bank `name`, one of BANKS, in training, validation and test, features (N, D) float32.
 
-    Where the publisher gives no split: 60/20/20 of the groups (lesions, say), stratified by class. Where there is
-    one: its test part, and 10 % of its training part for validation. The seed decides what is drawn.
-    noise: standard deviation of Gaussian noise on each feature, in units of that feature's own over the bank.
+    Without a published split: 60/20/20 of the groups (such as lesions), stratified by class. With one: its test part,
+    and 10 % of its training part for validation. The seed decides what is drawn.
+    noise: standard deviation of Gaussian noise on each feature, as a multiple of that feature's own over the bank.
     """
     if not 0 <= noise < float("inf"):
         raise ValueError(f"noise must be at least 0 and finite, got {noise}")

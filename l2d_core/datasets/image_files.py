@@ -1,4 +1,4 @@
-"""From image files to the numbers that a network takes."""
+"""Reading image files as inputs of a network."""
 
 import os
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ from torch import Tensor
 from l2d_core.images.opening import MAX_FILE_BYTES, MAX_PIXELS, ImageProblem, open_image
 from l2d_core.models.backbones import MEAN, STD
 
-MIN_SIZE, MAX_SIZE = 16, 1024  # pixels, high or wide
+MIN_SIZE, MAX_SIZE = 16, 1024  # height or width in pixels
 
 
 def read_image(path: str | os.PathLike, image_size: tuple[int, int]) -> Float[Tensor, "3 H W"]:
-    """An image file as a network wants it: RGB, bicubically resized to (height, width), (pixel - MEAN) / STD.
+    """An image file as a network's input: RGB, bicubically resized to (height, width), (pixel - MEAN) / STD.
 
-    By the rules of `images.open_image`, as for an upload: upright, transparency over white, nothing damaged or huge.
-    OSError names a file that is no image, or a damaged one.
+    The rules are those of `images.open_image` for uploads: upright, transparency over white, nothing damaged or huge.
+    OSError names a file that is no image or is damaged.
     """
     rgb = _plain_jpeg(path) or _any_image(path)
     height, width = image_size
@@ -32,12 +32,12 @@ def read_image(path: str | os.PathLike, image_size: tuple[int, int]) -> Float[Te
 
 
 def _plain_jpeg(path: str | os.PathLike) -> Image.Image | None:
-    """A JPEG to which no rule applies, as the published images are: eight times faster than `_any_image`. Else None."""
+    """A JPEG to which none of the rules applies, such as the published images; else None. Eight times faster."""
     try:
         with Image.open(path, formats=("JPEG",)) as image:
             is_plain = image.mode == "RGB" and "exif" not in image.info and image.width * image.height <= MAX_PIXELS
             return image.convert("RGB") if is_plain else None
-    except Exception:  # whatever it is, _any_image says it
+    except Exception:  # _any_image raises what is wrong with it
         return None
 
 
@@ -52,8 +52,8 @@ def _any_image(path: str | os.PathLike) -> Image.Image:
 def read_images(paths: Sequence[Path], image_size: tuple[int, int]) -> Float[Tensor, "N 3 H W"]:
     """Image files as `read_image` gives them, in float16, on all cores.
 
-    Half precision takes half the room, and tells all 256 shades apart: those of -1..1 are 1/127 apart, and half
-    precision is off by 1/4096 at most. ValueError on a height or width out of range.
+    Half precision takes half the memory and keeps all 256 shades distinct: in -1..1 they are 1/127 apart, and the
+    rounding error is at most 1/4096. ValueError on a height or width out of range.
     """
     for name, pixels in zip(("height", "width"), image_size, strict=True):
         if not MIN_SIZE <= pixels <= MAX_SIZE:

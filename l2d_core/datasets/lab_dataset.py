@@ -1,4 +1,4 @@
-"""What the live lab needs to know of a data set: how to load it, what its noise means, what is known of the truth."""
+"""What the live lab needs to know about a data set: how to load it, what its noise is, and the true probabilities."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,12 +12,12 @@ from l2d_core.data import Splits
 
 @dataclass(frozen=True)
 class Crowd:
-    """People whose answers to the cases are recorded in files of their own, which are not shipped.
+    """People whose answers to the cases are recorded.
 
-    names: who can be the expert in training -> in words. missing: (data_root) -> which files are not there, or "".
-    answers: (data_root, ids, name, generator) -> (N,), one answer a case. right: (data_root, test ids, labels) ->
-    (N,), the true P(a person is right | case), by which test answers are drawn. source: where the answers come from.
-    tested_on: who answers in the test, in a sentence.
+    names: who can be the expert in training -> in words. missing: (data_root) -> which files are missing, or "".
+    answers: (data_root, ids, name, generator) -> (N,), one answer per case. right: (data_root, test ids, labels) ->
+    (N,), the true P(a person is right | case), from which test answers are drawn. source: where the answers come from.
+    tested_on: who answers the test cases, in a sentence.
     """
 
     names: Mapping[str, str]
@@ -30,17 +30,17 @@ class Crowd:
 
 @dataclass(frozen=True)
 class LabDataset:
-    """A data set small enough to train a head on in a second.
+    """A data set small enough to train a head on it in a second.
 
     load: (seed, noise) -> Splits with inputs (N, D) and no expert answers yet; the seed decides the split and the
-    noise. noise_name says what `noise` is, with its unit; it runs from `min_noise` to `max_noise`.
-    num_train: about how many training cases `load` gives; the split of groups moves it. head: settings that suit it.
+    noise. noise_name: what `noise` is, with its unit; it lies in `min_noise`..`max_noise`.
+    num_train: the approximate number of training cases, which varies with the split of groups. head: its settings.
     source: where the data come from, and the licence.
     class_probability: (inputs (N, D), noise) -> (N, K), the true P(y|x), where it is known.
-    plane: () -> (G, 2), a square grid over the plane of the inputs, row by row, where they lie in one.
-    class_titles: a class name that is an abbreviation -> in full.
-    is_medical: pages must say that it is no diagnosis.
-    people: who has answered the cases, where that is recorded.
+    plane: () -> (G, 2), a square grid over the plane of two-dimensional inputs, row by row.
+    class_titles: abbreviated class name -> the full one.
+    is_medical: whether pages must say that nothing is a diagnosis.
+    people: who has answered the cases, where answers are recorded.
     """
 
     title: str

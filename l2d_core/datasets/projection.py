@@ -1,11 +1,11 @@
-"""Features on their principal components, scaled alike."""
+"""Projection of features onto their principal components, scaled by one number."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 
-NUM_COMPONENTS = 128  # of images
+NUM_COMPONENTS = 128  # for images
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Projection:
 
 
 def fit_projection(features: Float[np.ndarray, "N F"], num_components: int) -> Projection:
-    """The first principal components of the features (N, F), and the one scale that gives them size 1.
+    """The first principal components of the features (N, F), with the scale that gives them size 1.
 
     ValueError where all features are the same.
     """

@@ -1,4 +1,4 @@
-"""A tweet's text: cleaned for a network, cut into words, and masked where it may offend."""
+"""The text of a tweet: cleaned, split into words, and masked where it may offend."""
 
 import html
 import re
@@ -7,7 +7,7 @@ USER, LINK = "@user", "http"
 MASK = "•"
 _LINK, _USER = re.compile(r"https?://\S*"), re.compile(r"@\w+")
 _WORD = re.compile(rf"{USER}|#?\w+(?:['’]\w+)*|[^\w\s]")
-# Words that are left readable, so that a masked sentence keeps its shape.
+# Words that stay readable, so that a masked sentence keeps its shape.
 _PLAIN = frozenset(
     "a about after all am an and any are as at be been but by can did do does for from get got had has have he her "
     "him his how i if in into is it its just like me my no not of on or our out rt said say she so some than that the "
@@ -17,25 +17,25 @@ _PLAIN = frozenset(
 
 
 def clean(text: str) -> str:
-    """Without HTML's codes; names of people as @user, addresses as http, any blanks as one."""
+    """The text without HTML entities; user names as @user, addresses as http, runs of blanks as one."""
     return " ".join(_USER.sub(USER, _LINK.sub(LINK, html.unescape(text))).split())
 
 
 def split_words(text: str) -> list[str]:
-    """The words and signs of a tweet, cleaned and in lower case."""
+    """The words and punctuation of a tweet, cleaned and in lower case."""
     return _WORD.findall(clean(text).lower())
 
 
 def same_text(text: str) -> str:
-    """What two tweets share if one repeats the other: their words, without names, addresses and RT."""
+    """A key that is equal for repeated tweets: the words, without user names, addresses and RT."""
     words = [word for word in split_words(text) if word not in (USER, LINK, "rt") and word[-1].isalnum()]
     return " ".join(words)
 
 
 def masked(text: str, *, show: bool = False) -> str:
-    """The tweet, cleaned, with all but the first letter of each word masked, but for the commonest words.
+    """The cleaned tweet with all but the first letter of each word masked, except for the commonest words.
 
-    No list of bad words: such a list has gaps. show: the cleaned text as it is.
+    Not a list of offensive words, which would have gaps. show: return the cleaned text unmasked.
     """
     cleaned = clean(text)
     return cleaned if show else _WORD.sub(_mask, cleaned)

@@ -1,4 +1,4 @@
-"""A table of votes from outside, a case a row: how many people, or which share of them, named each class."""
+"""A table of votes from outside, one row per case: how many people, or which share, named each class."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ import numpy as np
 from l2d_core.common.checks import require_known
 from l2d_core.datasets.delimited_text import Source, normalise, read_header, read_rows, read_text, source_name
 
-# What the columns hold -> what the classes of a case sum to, and how far a sum may be off by rounding.
+# What the columns hold -> the sum over the classes of a case, which may be off by rounding.
 KINDS = {"counts": None, "shares": 1.0, "percent": 100.0}
-ROUNDING = 0.01  # of the sum
+ROUNDING = 0.01  # relative to the sum
 MAX_VOTES = 1e9
 MAX_BYTES = 64 * 1024**2  # Kaggle's table of galaxies has 61,578 rows of 38 columns
 SHOWN = 3
@@ -20,12 +20,12 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class VoteColumns:
-    """Where a table keeps the votes.
+    """The columns of a table of votes.
 
-    case: the column of the case's name. classes: class name -> column, K of them. kind: what those hold, which is
+    case: the column with the case's name. classes: class name -> column, K of them. kind: what those hold, which is
     never guessed from the values: "counts" of people, "shares" from 0 to 1 or "percent" from 0 to 100, which sum to 1
-    or 100 over the classes, but for rounding. scores: class name -> column of numbers from 0 up that the label is to be
-    taken from in place of the votes, as debiased shares; they need not sum to 1. file: the column of the image's file.
+    or 100 over the classes, up to rounding. scores: class name -> column of non-negative numbers that decide the label
+    in place of the votes, such as debiased shares; they need not sum to 1. file: the column with the image's file.
     """
 
     case: str
@@ -50,9 +50,9 @@ class VoteColumns:
 
 @dataclass(frozen=True)
 class VoteTable:
-    """N cases with the votes on them. ids (N,); votes (N, K) float64 as in the table; scores (N, K), which label them.
+    """N cases with their votes. ids (N,); votes (N, K) float64 as in the table; scores (N, K), which decide the labels.
 
-    class_names K; files (N,), "" where the table names none; repeats: how many rows said the same again.
+    class_names K; files (N,), "" where the table names none; repeats: the number of repeated rows.
     """
 
     ids: np.ndarray
@@ -67,10 +67,10 @@ class VoteTable:
 
 
 def read_vote_table(source: Source, columns: VoteColumns) -> VoteTable:
-    """The votes in a delimited text table. Rows that say the same of one case count once.
+    """The votes in a delimited text table. Repeated rows count once.
 
-    ValueError names the file, and the line or the case: a column that is not there, a value that is no number or out
-    of range, shares that do not sum to 1, a case that nobody voted on, two rows that differ on one case, no rows.
+    ValueError names the file, and the line or the case: a missing column, a value that is no number or out of range,
+    shares that do not sum to 1, a case without votes, two rows that differ on one case, no rows.
     """
     name, text = source_name(source), read_text(source, MAX_BYTES)
     header, delimiter = read_header(text, name, map(normalise, columns.all))
@@ -90,18 +90,18 @@ def read_vote_table(source: Source, columns: VoteColumns) -> VoteTable:
 
 
 def in_small_type(votes: np.ndarray) -> np.ndarray:
-    """Votes (N, K) as they are stored: counts below 65,536 in two bytes, shares in four."""
+    """Votes (N, K) as they are stored: counts below 65,536 as uint16, shares as float32."""
     is_counts = (votes == np.rint(votes)).all() and votes.max() < 2**16
     return votes.astype(np.uint16 if is_counts else np.float32)
 
 
 def find_images(table: VoteTable, folder: Path, suffixes: Iterable[str] = (".jpg", ".jpeg", ".png")) -> list[Path]:
-    """The image of each case, in the table's order: the file that the table names, or the one named like the case,
-    with or without its ending.
+    """The image of each case, in the table's order: the file that the table names, or one with the case's name, with or
+    without its ending.
 
-    Files are matched by name, never by position; those that no row names are left alone.
+    Files are matched by name, never by position; others are ignored.
     FileNotFoundError says how many are missing, and names the first. ValueError where two files have a case's name, or
-    where the table names a file outside the folder.
+    the table names a file outside the folder.
     """
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder} with images")

@@ -1,4 +1,4 @@
-"""Tweets and galaxies in the live lab: the shipped feature banks of data sets that many people have voted on."""
+"""Tweets and galaxies in the live lab: the shipped feature banks of data sets with many votes per case."""
 
 from functools import cache
 
@@ -7,14 +7,14 @@ from l2d_core.datasets import galaxy_zoo, hate_speech
 from l2d_core.datasets.feature_bank import FeatureBank, bank_path
 from l2d_core.datasets.image_features import load_splits
 from l2d_core.datasets.lab_dataset import Crowd, LabDataset
-from l2d_core.datasets.voters import ONE_VOTER, Voters
+from l2d_core.datasets.votes import ONE_VOTER, Voters
 
 NOISE_NAME = "Noise on the features (in standard deviations)"
 
 
 @cache
 def bank_voters(name: str) -> Voters:
-    """Who voted on the cases of the shipped bank of that name. ValueError where it is a bank without votes."""
+    """The voters on the cases of the shipped bank of that name. ValueError for a bank without votes."""
     bank = FeatureBank.load(bank_path(name))
     if bank.votes is None:
         raise ValueError(f"the bank {name} has no votes")
@@ -22,7 +22,7 @@ def bank_voters(name: str) -> Voters:
 
 
 def _crowd(name: str, who: str, what: str, source: str) -> Crowd:
-    """The voters as people: their votes are in the bank, so that no file is ever missing."""
+    """The voters as a `Crowd`: their votes are in the bank, so that no file is ever missing."""
     return Crowd(
         names={ONE_VOTER: f"{who}, drawn for each seed and {what}"},
         missing=lambda _root: "",

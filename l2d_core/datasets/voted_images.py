@@ -1,4 +1,4 @@
-"""A folder of images with a table of votes on them: the label is the majority, the expert one of the voters."""
+"""A folder of images with a table of votes: the label is the majority, the expert one of the voters."""
 
 import warnings
 from pathlib import Path
@@ -11,8 +11,7 @@ from l2d_core.common.seeds import numpy_generator
 from l2d_core.data import DeferralData, Splits, split_by_group
 from l2d_core.datasets.image_files import read_images
 from l2d_core.datasets.vote_table import VoteColumns, VoteTable, find_images, read_vote_table
-from l2d_core.datasets.voters import Voters
-from l2d_core.datasets.votes import majority
+from l2d_core.datasets.votes import Voters, majority
 
 FRACTIONS = (0.6, 0.2, 0.2)
 TITLE = "one of the people who voted"
@@ -33,11 +32,11 @@ def load(
 ) -> Splits:
     """The images of a folder under data_root in training, validation and test, 60/20/20, stratified by label.
 
-    table: in that folder, with the columns `case`, the case's name, and those of `classes`, as
-    "smooth=n_smooth,featured=n_featured": of each class how many people named it. kind: what these hold, "counts",
-    "shares" or "percent". file: a column with the image's path in the folder; if "", images are found by the case's
-    name. size: pixels, high and wide. images: so many at most, drawn by the seed.
-    inputs (N, 3, size, size) float16, as of `read_images`; nobody has been asked: every answer is -1.
+    table: a file in that folder, with the column `case`, the case's name, and those of `classes`, given as
+    "smooth=n_smooth,featured=n_featured", with the votes for each class. kind: what these hold, "counts", "shares" or
+    "percent". file: a column with the image's path in the folder; if "", images are found by the case's name.
+    size: height and width in pixels. images: the most to use, drawn by the seed.
+    inputs (N, 3, size, size) float16, as from `read_images`; every answer is -1 (not asked).
     ValueError or FileNotFoundError says what is missing or wrong, and where.
     """
     columns = parse_columns(case=case, classes=classes, kind=kind, file=file)
@@ -56,14 +55,14 @@ def voters(
     file: str = "",
     **_: object,
 ) -> Voters:
-    """Who voted on the images that `load` gives for the same options."""
+    """The voters on the images that `load` gives for the same options."""
     columns = parse_columns(case=case, classes=classes, kind=kind, file=file)
     votes = read_vote_table(Path(data_root) / folder / table, columns)
     return Voters.of(votes.ids, votes.votes, TITLE)
 
 
 def parse_columns(*, case: str, classes: str, kind: str, file: str = "") -> VoteColumns:
-    """From options of a config, which are plain text. ValueError on a class without a column."""
+    """The columns named by the options of a config, which are plain text. ValueError on a class without a column."""
     pairs = [pair.partition("=") for pair in classes.split(",")]
     if any(not name.strip() or not column.strip() for name, _, column in pairs):
         raise ValueError(f"classes must be CLASS=COLUMN,CLASS=COLUMN, as smooth=n_smooth; got {classes!r}")
@@ -74,9 +73,9 @@ def parse_columns(*, case: str, classes: str, kind: str, file: str = "") -> Vote
 
 
 def list_images(table: VoteTable, folder: Path) -> pd.DataFrame:
-    """A row a case: path, id, group (the id), label (the majority of `scores`), part (""), "votes: NAME" a class.
+    """One row per case: path, id, group (the id), label (the majority of `scores`), part (""), "votes: NAME" per class.
 
-    Errors of `find_images`; a UserWarning where rows said the same again.
+    Raises what `find_images` raises; a UserWarning reports repeated rows.
     """
     if table.repeats:
         warnings.warn(f"{table.repeats:,} rows of votes say the same again, and count once", stacklevel=2)
@@ -93,7 +92,7 @@ def split_rows(table: pd.DataFrame, seed: int) -> list[np.ndarray]:
 
 
 def split_images(table: pd.DataFrame, class_names: tuple[str, ...], seed: int, *, size: int, images: int) -> Splits:
-    """Read so many of the listed images at most, drawn by the seed, and split them. See `load`."""
+    """Read a number of the listed images, drawn by the seed, or all of them, and split them. See `load`."""
     if images < 3:
         raise ValueError(f"images must be at least 3, one a part, got {images}")
     rows = np.sort(numpy_generator(seed, "images").permutation(len(table))[:images])

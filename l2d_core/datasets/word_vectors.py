@@ -1,4 +1,4 @@
-"""Word vectors as of fastText: a word is the sum of its pieces, so that words never seen in training have one too."""
+"""Word vectors as in fastText: each is a sum over pieces of the word, so that unknown words have one too."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,18 +13,18 @@ from l2d_core.datasets.tweets import split_words
 
 WINDOW, NEGATIVE, MIN_COUNT, EPOCHS = 5, 5, 2, 10
 PIECES = (3, 6)  # letters
-BUCKETS = 50_000  # that pieces share
+BUCKETS = 50_000  # shared by the pieces
 
 
 @dataclass(frozen=True)
 class WordVectors:
-    """vectors: what gensim calls keyed vectors: word -> (D,) float32."""
+    """vectors: gensim's keyed vectors, word -> (D,) float32."""
 
     vectors: Any
     dimensions: int
 
     def of(self, text: str) -> Float32[np.ndarray, "T D"]:
-        """The vectors of the words of a text, one a row; a word too short to have pieces, and not known, is 0."""
+        """The vectors of the words of a text, one per row; 0 for an unknown word too short to have pieces."""
         words = split_words(text)
         rows = np.zeros((len(words), self.dimensions), dtype=np.float32)
         for row, word in enumerate(words):
@@ -33,7 +33,7 @@ class WordVectors:
         return rows
 
     def sequences(self, texts: Sequence[str], length: int) -> Float16[Tensor, "N D T"]:
-        """Texts as (N, D, length): a column a word, 0 after the last word, cut after `length`."""
+        """Texts as (N, D, length): one column per word, 0 after the last word, cut after `length`."""
         if length < 1:
             raise ValueError(f"length must be at least 1, got {length}")
         out = torch.zeros(len(texts), self.dimensions, length, dtype=torch.float16)
@@ -49,7 +49,7 @@ class WordVectors:
 
 
 def train_word_vectors(texts: Sequence[str], *, dimensions: int = 100, seed: int = 0) -> WordVectors:
-    """Skip-gram vectors with pieces of 3 to 6 letters, trained on these texts alone; the same seed gives the same.
+    """Skip-gram vectors with pieces of 3 to 6 letters, trained on these texts alone; the seed decides them.
 
     ImportError says how to get gensim, where it is missing; ValueError on dimensions below 1 or too few words.
     Source: Bojanowski and others 2017, arXiv 1607.04606.
@@ -70,7 +70,7 @@ def train_word_vectors(texts: Sequence[str], *, dimensions: int = 100, seed: int
         min_n=PIECES[0],
         max_n=PIECES[1],
         bucket=BUCKETS,
-        workers=1,  # with two, the order of the updates is left to chance
+        workers=1,  # with two, the order of the updates is not reproducible
         seed=seed,
     )
     model.build_vocab(corpus_iterable=sentences)

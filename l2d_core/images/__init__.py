@@ -1,4 +1,4 @@
-"""Every image that comes from outside enters here."""
+"""Reading images from outside: every uploaded or listed file passes through here."""
 
 from l2d_core.images.opening import ImageProblem, OpenedImage, open_image
 

@@ -1,4 +1,4 @@
-"""Images from a zip: each member in order, as bytes or as a named problem, unpacked one at a time, in memory only."""
+"""Images in a zip: each member in order, as bytes or as a named problem, unpacked one at a time in memory."""
 
 import io
 import re
@@ -15,23 +15,23 @@ from l2d_core.images.opening import MAX_FILE_BYTES, ImageProblem, OpenedImage, o
 MAX_ARCHIVE_BYTES = 200 * 2**20
 MAX_MEMBERS = 5_000
 MAX_TOTAL_BYTES = 2**30  # of all members, unpacked
-# Photographs hardly shrink in a zip; a small drawing may, so the ratio counts from FREE_BYTES on.
+# Photographs hardly shrink in a zip, but small drawings may, so the ratio is limited only from FREE_BYTES on.
 MAX_RATIO = 100
 FREE_BYTES = 2**20
 
-_STEP = 1 << 18  # bytes that are unpacked at once
-_LOCAL_HEADER = 30  # the shortest that stands before a member's data
+_STEP = 1 << 18  # bytes unpacked at once
+_LOCAL_HEADER = 30  # the shortest header before a member's data
 _ENTRY = b"PK\x01\x02"
-_ENCRYPTED, _UTF8 = 0x2041, 0x800  # bits of flag_bits; the first has three kinds of encryption
+_ENCRYPTED, _UTF8 = 0x2041, 0x800  # bits of flag_bits; the first covers three kinds of encryption
 _EXTRAS = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$|Thumbs\.db$|desktop\.ini$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class ImageArchive:
-    """A zip whose list of members has been checked; nothing is unpacked before the members are asked for.
+    """A zip whose directory has been checked; members are unpacked only when they are read.
 
-    name: safe to show; members: (position in the zip's list, name to show), in the zip's order, each name once;
-    skipped: folders and extras of the system (__MACOSX, ._x, .DS_Store, Thumbs.db), which are not members.
+    name: safe to show; members: (position in the directory, name to show), in the zip's order, with unique names;
+    skipped: folders and system files (__MACOSX, ._x, .DS_Store, Thumbs.db), which are not members.
     """
 
     name: str
@@ -40,17 +40,17 @@ class ImageArchive:
     skipped: int
 
     def __len__(self) -> int:
-        """How many members will come, problems included: the M of "received N of M"."""
+        """The number of members, including those that are problems: the M of "received N of M"."""
         return len(self.members)
 
 
 def is_archive(data: bytes) -> bool:
-    """Whether the bytes begin as a zip does."""
+    """Whether the bytes begin like a zip."""
     return data.startswith((b"PK\x03\x04", b"PK\x05\x06"))
 
 
 def open_archive(data: bytes, name: str) -> ImageArchive:
-    """Check a zip's list of members. ImageProblem where the zip as a whole cannot be read, or must not be."""
+    """Check a zip's directory. ImageProblem where the zip as a whole cannot or must not be read."""
     shown = safe_name(name)
     if len(data) > MAX_ARCHIVE_BYTES:
         size, most = len(data) / 2**20, MAX_ARCHIVE_BYTES // 2**20
@@ -63,7 +63,7 @@ def open_archive(data: bytes, name: str) -> ImageArchive:
             listed = archive.infolist()
     except UnicodeDecodeError:
         raise ImageProblem(shown, "a name in it is not valid UTF-8; zip the images anew") from None
-    except Exception as error:  # zipfile fails in many ways on a hostile list: all mean that it cannot be read
+    except Exception as error:  # zipfile fails in many ways on a malicious directory: all mean that it cannot be read
         reason = "the zip is damaged or cut short (an incomplete download?); copy or download it again"
         raise ImageProblem(shown, reason) from error
     _check_apart(listed, shown)
@@ -75,10 +75,10 @@ def open_archive(data: bytes, name: str) -> ImageArchive:
 
 
 def read_members(archive: ImageArchive) -> Iterator[tuple[str, bytes | ImageProblem]]:
-    """Each member's name with its bytes, or with why it is left out; one is unpacked at a time.
+    """Each member's name with its bytes or the reason why it is left out, unpacked one at a time.
 
-    Limits count what is really unpacked, whatever the zip claims. Once MAX_TOTAL_BYTES are reached, every further
-    member is a problem.
+    Limits apply to the bytes actually unpacked, whatever the zip claims. Once MAX_TOTAL_BYTES are reached, every
+    further member is a problem.
     """
     total = 0
     with zipfile.ZipFile(io.BytesIO(archive.data)) as opened:
@@ -87,14 +87,17 @@ def read_members(archive: ImageArchive) -> Iterator[tuple[str, bytes | ImageProb
             try:
                 content = _unpack(opened, listed[row], name, MAX_TOTAL_BYTES - total)
             except ImageProblem as problem:
-                yield name, ImageProblem(name, problem.reason)  # without a traceback, which would keep the zip alive
+                yield (
+                    name,
+                    ImageProblem(name, problem.reason),
+                )  # without a traceback, which would keep the zip in memory
             else:
                 total += len(content)
                 yield name, content
 
 
 def open_images(archive: ImageArchive) -> Iterator[OpenedImage | ImageProblem]:
-    """Each member as an image or as a problem, in order: as many as len(archive). Names keep folders of the zip."""
+    """Each of the len(archive) members as an image or a problem, in order. Names keep folders of the zip."""
     for name, content in read_members(archive):
         if isinstance(content, ImageProblem):
             yield content
@@ -108,14 +111,14 @@ def open_images(archive: ImageArchive) -> Iterator[OpenedImage | ImageProblem]:
 
 
 def _check_count(data: bytes, shown: str) -> None:
-    """Count the entries of the list before any is read, since each takes memory; what the zip claims is not asked."""
+    """Count the directory's entries before any is read, since each takes memory; the zip's own count is not trusted."""
     count = data.count(_ENTRY)
     if count > MAX_MEMBERS:
         raise ImageProblem(shown, f"{count:,} members, allowed are {MAX_MEMBERS:,}; send several smaller zips")
 
 
 def _check_apart(listed: list[zipfile.ZipInfo], shown: str) -> None:
-    """Refuse members that share bytes: so a small zip unpacks to a huge one, and no zip program writes it."""
+    """Refuse members that share bytes, by which a small zip unpacks to a huge one; no zip program writes them."""
     end = 0
     for info in sorted(listed, key=lambda info: info.header_offset):
         if info.header_offset < end:
@@ -147,7 +150,7 @@ def _unpack(opened: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, left: int
 
 
 def _check_member(info: zipfile.ZipInfo, name: str) -> None:
-    """Refuse a member by what the list says of it."""
+    """Refuse a member by its entry in the directory."""
     kind = stat.S_IFMT(info.external_attr >> 16)
     if _leaves(info):
         raise ImageProblem(name, "its path leads out of the zip; zip the images anew, without such paths")
@@ -162,7 +165,7 @@ def _check_member(info: zipfile.ZipInfo, name: str) -> None:
 
 
 def _check_unpacked(size: int, most: int, left: int, name: str) -> None:
-    """Refuse a member as soon as more has been unpacked than is allowed."""
+    """Refuse a member as soon as more than allowed has been unpacked."""
     if size > MAX_FILE_BYTES:
         raise ImageProblem(name, f"over {MAX_FILE_BYTES // 2**20} MB unpacked, more than allowed; send a smaller copy")
     if size > most:
@@ -175,13 +178,13 @@ def _check_unpacked(size: int, most: int, left: int, name: str) -> None:
 
 
 def _leaves(info: zipfile.ZipInfo) -> bool:
-    """Whether a path is absolute, climbs, names a drive, or has a character that systems read in different ways."""
+    """Whether a path is absolute, climbs, names a drive, or has a character that systems interpret differently."""
     path = info.orig_filename
     return bool(re.search(r"^/|^[A-Za-z]:|\\|\0|(^|/)\.\.(/|$)", path))
 
 
 def _full_name(info: zipfile.ZipInfo) -> str:
-    """The path in the zip. Names that are not marked as UTF-8 often are, since macOS leaves the mark out."""
+    """The path in the zip. Names without the mark of UTF-8 often are UTF-8, since macOS omits it."""
     if info.flag_bits & _UTF8:
         return info.orig_filename
     try:
@@ -191,13 +194,13 @@ def _full_name(info: zipfile.ZipInfo) -> str:
 
 
 def _shown_name(path: str) -> str:
-    """A path with every part made safe to show; parts that climb out or say nothing are left out."""
+    """A path with every part made safe to show, without parts that climb out or are empty."""
     parts = [safe_name(part) for part in re.split(r"[/\\]", path) if part.strip() not in ("", ".", "..")]
     return "/".join(parts[-3:]) or "unnamed"
 
 
 def _each_once(names: list[str]) -> list[str]:
-    """The names, in order, with " (2)" and so on before the ending of those that were there before."""
+    """The names, in order, with " (2)" and so on before the ending of repeated ones."""
     taken, counts, once = set(names), Counter(), []
     for name in names:
         counts[name] += 1

@@ -1,4 +1,4 @@
-"""How pixels of any mode become RGB in 8 bits: one stated rule for each, with a note of what was done."""
+"""Conversion of pixels of any mode to 8-bit RGB: one rule for each, with a note of what was done."""
 
 from collections.abc import Callable
 
@@ -20,8 +20,8 @@ def to_rgb(image: Image.Image, header: Header) -> Converted:
     """Pixels (H, W, 3) of a loaded image, with notes on the conversion and warnings.
 
     16 bits: the upper 8 are kept, v // 256 (12 bits: v // 16). Floats in 0..1: 255 v, rounded. Other floats and 32-bit
-    whole numbers have no agreed white: the darkest value becomes 0 and the brightest 255, with a warning.
-    Transparency: laid over white. CMYK and Lab: by Pillow's formulas, without profiles. Grey: the same in R, G and B.
+    integers have no defined white: the darkest value becomes 0 and the brightest 255, with a warning.
+    Transparency: over white. CMYK and Lab: by Pillow's formulas, without profiles. Grey: equal R, G and B.
     """
     if image.mode.startswith(("I", "F")):
         return _deep_grey(image, header)
@@ -41,7 +41,7 @@ def to_rgb(image: Image.Image, header: Header) -> Converted:
 
 
 def _by_bands(image: Image.Image, convert: Callable[[Image.Image], Image.Image]) -> np.ndarray:
-    """Pixels (H, W, 3), converted some rows at a time: a whole copy in between would take 4 bytes a pixel."""
+    """Pixels (H, W, 3), converted in bands of rows, since an intermediate copy would take 4 bytes per pixel."""
     width, height = image.size
     pixels = np.empty((height, width, 3), dtype=np.uint8)
     for top in range(0, height, _BAND):
@@ -53,7 +53,7 @@ def _by_bands(image: Image.Image, convert: Callable[[Image.Image], Image.Image])
 def _deep_grey(image: Image.Image, header: Header) -> Converted:
     """Grey of more than 8 bits."""
     values = np.array(image)
-    if image.mode.startswith("I;16") or image.format == "PNG":  # Pillow before 11 has a PNG's 16 bits in 32
+    if image.mode.startswith("I;16") or image.format == "PNG":  # Pillow before 11 stores a PNG's 16 bits in 32
         scaled, notes, odd = _upper_bits(values, image, header)
     else:
         scaled, notes, odd = _scale_to_range(values)
@@ -63,7 +63,7 @@ def _deep_grey(image: Image.Image, header: Header) -> Converted:
 
 
 def _upper_bits(values: np.ndarray, image: Image.Image, header: Header) -> Converted:
-    """The upper 8 of 9 to 16 bits; the one value that a PNG may name as transparent becomes white."""
+    """The upper 8 of 9 to 16 bits; the value that a PNG declares transparent becomes white."""
     scaled = (values.astype(np.uint16) >> (header.bits - 8)).astype(np.uint8)
     notes = [f"{header.bits} bits a channel scaled to 8"]
     transparent = image.info.get("transparency")
@@ -74,7 +74,7 @@ def _upper_bits(values: np.ndarray, image: Image.Image, header: Header) -> Conve
 
 
 def _scale_to_range(values: np.ndarray) -> Converted:
-    """Floats in 0..1 by 255; else from the darkest and brightest value onto 0 and 255."""
+    """Scale floats in 0..1 by 255; map other values from the darkest and brightest to 0 and 255."""
     if not np.isfinite(values).all():
         raise Unreadable("some of its values are not finite (NaN or infinity); export it as an 8-bit image")
     low, high = float(values.min()), float(values.max())
@@ -91,7 +91,7 @@ def _scale_to_range(values: np.ndarray) -> Converted:
 
 
 def _over_white(image: Image.Image, header: Header) -> tuple[np.ndarray, bool]:
-    """Pixels over a white ground, and whether anything was transparent: c a/255 + 255 (1 - a/255), rounded."""
+    """Pixels over white, c a/255 + 255 (1 - a/255), rounded; and whether anything was transparent."""
     transparent = image.info.get("transparency")
     if header.bits > 8 and isinstance(transparent, tuple):
         image.info["transparency"] = tuple(value >> 8 for value in transparent)
@@ -111,7 +111,7 @@ def _over_white(image: Image.Image, header: Header) -> tuple[np.ndarray, bool]:
 
 
 def _lab_to_rgb(image: Image.Image) -> Image.Image:
-    """Lab (D50) to sRGB, between two profiles that are built in, none of which comes from the file."""
+    """Lab (D50) to sRGB, between two built-in profiles; none comes from the file."""
     lab, rgb = ImageCms.createProfile("LAB"), ImageCms.createProfile("sRGB")
     converted = ImageCms.profileToProfile(image, lab, rgb, outputMode="RGB")
     if converted is None:

@@ -1,4 +1,4 @@
-"""What an image file claims about itself, read from its header before any decoder sees it, and whether it is whole."""
+"""The header of an image file, read before any decoder sees the file, and a check whether the file is complete."""
 
 import re
 import struct
@@ -10,25 +10,25 @@ from math import ceil
 from l2d_core.images.kinds import Unreadable
 from l2d_core.images.tiff import read_directory
 
-# A progressive JPEG has about ten scans. Each costs a pass over all pixels, and can be made of a few bytes.
+# A progressive JPEG has about ten scans. Each costs a pass over all pixels but may take only a few bytes.
 MAX_SCANS = 64
 
 CUT_SHORT = "the file is cut short; copy or download it again"
 DAMAGED = "the file is damaged; copy or download it again, or export it anew"
 
-_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")  # neither stuffing in a scan, nor a restart, nor padding
+_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")  # neither a stuffed byte in a scan, nor a restart, nor padding
 _SCAN, _END_OF_IMAGE = 0xDA, 0xD9
 _FRAMES = {0xC0, 0xC1, 0xC2, 0xC3, 0xC5, 0xC6, 0xC7, 0xC9, 0xCA, 0xCB, 0xCD, 0xCE, 0xCF}
 # Channels by colour type; left, top, step across and down of the seven passes of an interlaced PNG.
 _PNG_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 _ADAM7 = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))
-_STEP = 1 << 18  # bytes that are inflated at once
+_STEP = 1 << 18  # bytes inflated at once
 _WITHOUT_LENGTH = {0x01, 0xD8}
 
 
 @dataclass(frozen=True)
 class Header:
-    """Size as stored, bits a channel, and for TIFF: whether 0 is white, and how it is turned (1 to 8, as in EXIF)."""
+    """Size as stored, bits per channel, and for TIFF whether 0 is white and the orientation (1 to 8, as in EXIF)."""
 
     width: int
     height: int
@@ -38,9 +38,9 @@ class Header:
 
 
 def read_header(data: bytes, kind: str) -> Header:
-    """The header of an image of a kind that image_kinds.recognise told; nothing is decoded.
+    """The header of an image, of a kind from `kinds.recognise`; nothing is decoded.
 
-    Unreadable where the file is cut short or damaged, as far as its structure shows it.
+    Unreadable where the structure shows that the file is cut short or damaged.
     """
     try:
         return _READERS[kind](data)
@@ -74,7 +74,7 @@ def _read_jpeg(data: bytes) -> Header:
 
 
 def _read_png(data: bytes) -> Header:
-    """Check the sum of every chunk of a PNG to its end; whether its pixels are all there, check_png_pixels says."""
+    """Check the checksum of every chunk of a PNG; `check_png_pixels` checks that the pixels are complete."""
     if data[12:16] != b"IHDR":
         raise Unreadable(DAMAGED)
     width, height, bits = struct.unpack_from(">IIB", data, 16)
@@ -84,9 +84,9 @@ def _read_png(data: bytes) -> Header:
 
 
 def check_png_pixels(data: bytes) -> None:
-    """Refuse a PNG whose compressed pixels end early, which Pillow would fill up with black.
+    """Refuse a PNG whose compressed pixels end early, where Pillow would fill in black.
 
-    To be called once its size is known to be allowed, since it takes as long as to inflate the pixels.
+    Call it only for an allowed size, since it inflates the pixels.
     """
     width, height, bits, colour, _, _, interlaced = struct.unpack_from(">IIBBBBB", data, 16)
     if colour not in _PNG_CHANNELS:
@@ -110,7 +110,7 @@ def check_png_pixels(data: bytes) -> None:
 
 
 def _png_chunks(data: bytes) -> Iterator[tuple[bytes, memoryview]]:
-    """Name and content of each chunk of a PNG whose sum is right, up to and with the last."""
+    """Name and content of each chunk of a PNG with a correct checksum, including the last."""
     position, name, view = 8, b"", memoryview(data)
     while name != b"IEND":
         length, name = struct.unpack_from(">I4s", data, position)
@@ -140,7 +140,7 @@ def _read_webp(data: bytes) -> Header:
 
 
 def _read_bmp(data: bytes) -> Header:
-    """A BMP whose rows are not compressed, and all there."""
+    """A BMP with all of its rows, which are not compressed."""
     start, header_size = struct.unpack_from("<II", data, 10)
     if header_size in (12, 16):
         width, height, _, depth = struct.unpack_from("<HHHH", data, 18)
@@ -156,7 +156,7 @@ def _read_bmp(data: bytes) -> Header:
 
 
 def _read_tiff(data: bytes) -> Header:
-    """The first directory of a TIFF: one whole image, all of whose strips or tiles are there, each once."""
+    """The first directory of a TIFF: one whole image with all of its strips or tiles, each once."""
     directory = read_directory(data)
     directory.check_is_plain_image()
     directory.check_parts(data)

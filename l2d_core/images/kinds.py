@@ -1,9 +1,9 @@
-"""What an uploaded file is, told by its first bytes: five kinds of image, and what else people send, with advice."""
+"""Recognising files by their first bytes: five formats of images, and others, with advice on what to do."""
 
 import re
 from dataclasses import dataclass
 
-# Pillow's names of the formats that are read, with the endings that files of them have.
+# Pillow's names of the accepted formats, with their file endings.
 ENDINGS = {
     "JPEG": (".jpg", ".jpeg", ".jpe", ".jfif"),
     "PNG": (".png",),
@@ -14,18 +14,18 @@ ENDINGS = {
 ACCEPTED = "JPEG, PNG, WebP, BMP or TIFF"
 
 _EXPORT = "export it as JPEG or PNG"
-_TEXT_HEAD = 2048  # bytes that are looked at to see whether a file is text
+_TEXT_HEAD = 2048  # bytes examined to see whether a file is text
 _BMP_HEADERS = {12, 16, 40, 52, 56, 64, 108, 124}
 _HEIF_BRANDS = {b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"msf1"}
 
 
 class Unreadable(ValueError):
-    """Why a file is not read as an image, in words that fit behind its name."""
+    """Why a file is not read as an image, in words that can follow its name."""
 
 
 @dataclass(frozen=True)
 class _Other:
-    """A kind of file that is not read: the bytes it has at an offset, what it is, and what to do."""
+    """A kind of file that is not accepted: its bytes at an offset, what it is, and what to do."""
 
     offset: int
     magic: bytes
@@ -33,7 +33,7 @@ class _Other:
     advice: str
 
 
-# GIF is refused although Pillow reads it: it holds 256 colours at most, so a photograph in it has lost its own.
+# GIF is refused although Pillow reads it: with at most 256 colours, a photograph has lost its own.
 _OTHERS = (
     _Other(0, b"GIF8", "a GIF, which has lost colours (256 at most)", "send the original as JPEG or PNG"),
     _Other(128, b"DICM", "DICOM", "export the picture from the viewer as JPEG or PNG, without the patient's data"),
@@ -58,7 +58,7 @@ _OTHERS = (
     _Other(0, b"\x7fELF", "a program", "send an image"),
     _Other(0, b"MZ", "a program", "send an image"),
 )
-# Tried in this order on the beginning of a file that is text.
+# Tried in this order on the beginning of a text file.
 _TEXTS = (
     (r"<svg[\s>]", "SVG, a drawing without pixels", _EXPORT),
     (r"<!doctype html|<html[\s>]|<head[\s>]|<body[\s>]", "HTML", "the download gave a web page; get the image itself"),
@@ -68,9 +68,9 @@ _TEXTS = (
 
 
 def recognise(data: bytes) -> str:
-    """The format of an image, a key of ENDINGS, told by its first bytes alone.
+    """The format of an image, a key of ENDINGS, by its first bytes alone.
 
-    Unreadable says what else the file is, as far as that can be told, and what to do about it.
+    Unreadable says what else the file is, as far as can be determined, and what to do about it.
     """
     if not data:
         raise Unreadable("not an image: 0 bytes; copy or download the file again")
@@ -91,14 +91,14 @@ def _accepted(data: bytes) -> str:
         return "WEBP"
     if data.startswith((b"II\x2a\x00", b"MM\x00\x2a")):
         return "TIFF"
-    # Two letters are a weak sign, so the size of the header has to fit too.
+    # Two letters are weak evidence, so the size of the header is checked too.
     if data.startswith(b"BM") and int.from_bytes(data[14:18], "little") in _BMP_HEADERS:
         return "BMP"
     return ""
 
 
 def _what_else(data: bytes) -> tuple[str, str]:
-    """What a file that is none of the accepted formats is, and what to do."""
+    """What a file in another format is, and what to do."""
     if data[4:8] == b"ftyp":
         return _phone_format(data[8:12])
     for other in _OTHERS:
@@ -116,7 +116,7 @@ def _what_else(data: bytes) -> tuple[str, str]:
 
 
 def _phone_format(brand: bytes) -> tuple[str, str]:
-    """What a file in the container of MPEG-4 is, by its brand."""
+    """What a file in an MPEG-4 container is, by its brand."""
     if brand in _HEIF_BRANDS:
         return "HEIC, the format of many phones", f"{_EXPORT} (renaming does not help)"
     if brand in {b"avif", b"avis"}:
@@ -128,7 +128,7 @@ def _as_text(data: bytes) -> str:
     """The beginning of a file that is text, or "" where it is not."""
     head = data[:_TEXT_HEAD]
     encoding = "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
-    # A character that the cut at the end halves is dropped; any other wrong byte gives a replacement character.
+    # A character cut off at the end is dropped; any other invalid byte gives a replacement character.
     text = head.decode(encoding, "replace").removesuffix("\ufffd")
     readable = sum(character.isprintable() or character in "\t\r\n\f" for character in text)
     return text if text and readable > 0.95 * len(text) and "\ufffd" not in text else ""

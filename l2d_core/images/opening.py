@@ -1,4 +1,4 @@
-"""The one door for every image that comes from outside: checked before it is decoded, then upright RGB in 8 bits."""
+"""Opening any image from outside: checked before it is decoded, then converted to upright 8-bit RGB."""
 
 import hashlib
 import io
@@ -24,17 +24,23 @@ from l2d_core.images.colours import to_rgb
 from l2d_core.images.headers import DAMAGED, Header, check_png_pixels, read_header
 from l2d_core.images.kinds import ENDINGS, Unreadable, recognise
 from l2d_core.images.tiff import exif_orientation
-from l2d_core.images.warnings import image_warnings
 
 MAX_FILE_BYTES = 20 * 2**20
 MAX_PIXELS = 25_000_000
 MAX_SIDE = 20_000
 MAX_NAME_LENGTH = 80
+# Beyond these an image gets a warning.
+MIN_SIDE = 32
+MAX_ASPECT = 3.0
+BLANK_DEVIATION = 2.0  # of 255 steps
+NOISE_CORRELATION = 0.3  # neighbouring pixels of photographs correlate by more than 0.9
+GREY_SPREAD = 2  # between the channels of a pixel, as lossy compression leaves it
+_SAMPLED_SIDE = 256  # pixels per side that are examined
 
-# These five readers are all that Pillow may try; imported here, so that it need not look for others.
+# Pillow may use only these five readers; they are imported here so that it does not look for others.
 READERS = (BmpImagePlugin, JpegImagePlugin, PngImagePlugin, TiffImagePlugin, WebPImagePlugin)
-# Pillow warns of odd metadata. The filter is set once for its modules alone: warnings.catch_warnings around a
-# decoding would be undone by other threads that decode at the same time.
+# Pillow warns about odd metadata. The filter is set once, for its modules alone: other threads that decode at the same
+# time would undo a warnings.catch_warnings around the decoding.
 warnings.filterwarnings("ignore", module=r"PIL\.")
 
 
@@ -49,10 +55,10 @@ class ImageProblem(ValueError):
 
 @dataclass(frozen=True)
 class OpenedImage:
-    """An image as it will be shown and seen: pixels (H, W, 3), read-only, upright RGB.
+    """An opened image: pixels (H, W, 3), read-only, upright RGB.
 
-    name: safe to show; format: what the content is; original_size: (width, height) as stored, before turning;
-    notes: what was converted; warnings: why a person should look at it; digest: SHA-256 of the file's bytes.
+    name: safe to show; format: of the content; original_size: (width, height) as stored, before turning;
+    notes: what was converted; warnings: why a person should check it; digest: SHA-256 of the file's bytes.
     """
 
     pixels: UInt8[np.ndarray, "H W 3"]
@@ -67,14 +73,14 @@ class OpenedImage:
 def open_image(data: bytes, name: str) -> OpenedImage:
     """Read an image from the bytes of a file, whatever its name claims. Colours are taken as sRGB.
 
-    Bytes, format, sides and pixels are checked before anything is decoded; then all of it is decoded. Of several
-    pictures the first is taken. Turned upright as EXIF says. Rules for pixels: see image_colours.
+    Bytes, format, sides and number of pixels are checked before anything is decoded. Of several pictures the first is
+    used. It is turned upright by its EXIF data; for the conversion of pixels see `colours`.
     ImageProblem says what is wrong; nothing else is raised, and nothing is written.
     """
     shown = safe_name(name)
     opened = _try_to_open(data, shown)
     if isinstance(opened, str):
-        del data  # else a problem that is kept would keep the file alive, through its traceback
+        del data  # otherwise the traceback of a stored problem would keep the file in memory
         raise ImageProblem(shown, opened)
     return opened
 
@@ -82,10 +88,10 @@ def open_image(data: bytes, name: str) -> OpenedImage:
 def safe_name(name: str) -> str:
     """A file name for showing: without folders and invisible characters, composed (NFC), 80 characters at most.
 
-    The middle of a longer name becomes "…". It is text, not markup: a page that renders markup has to escape it.
+    The middle of a longer name becomes "…". It is plain text, which a page that renders markup has to escape.
     """
     last = re.split(r"[/\\]", unicodedata.normalize("NFC", name).rstrip("/\\"))[-1]
-    # Format characters (Cf) turn the direction of writing or hide; other controls must not reach a terminal.
+    # Format characters (Cf) are invisible or change the direction of writing; controls must not reach a terminal.
     kept = [character for character in last if unicodedata.category(character) != "Cf"]
     shown = "".join("\ufffd" if unicodedata.category(one)[0] == "C" else one for one in kept)
     shown = " ".join(shown.split())
@@ -98,11 +104,11 @@ def safe_name(name: str) -> str:
 
 
 def to_model_size(pixels: UInt8[np.ndarray, "H W 3"], height: int, width: int) -> UInt8[np.ndarray, "height width 3"]:
-    """The image as a model sees it: the whole of it, shrunk or enlarged to fit into (height, width), in the middle.
+    """The whole image, resized to fit into (height, width) and centred, as a model takes it.
 
-    Nothing is cropped and nothing distorted, since lesions are judged by their shape: an image of another aspect
-    gets bars in the median colour of its edge. fitted_size gives the part that is picture. Bicubic, as for the
-    training images, to which (600 x 450 to 200 x 150) the rule adds no bars.
+    Nothing is cropped or distorted, since lesions are judged by their shape: an image of another aspect ratio gets
+    bars in the median colour of its edge. `fitted_size` gives the size of the picture within. Bicubic, as for the
+    training images, which (600 x 450 to 200 x 150) get no bars.
     """
     inner_height, inner_width = fitted_size(pixels.shape[0], pixels.shape[1], height, width)
     inner = pixels
@@ -117,7 +123,7 @@ def to_model_size(pixels: UInt8[np.ndarray, "H W 3"], height: int, width: int) -
 
 
 def fitted_size(image_height: int, image_width: int, height: int, width: int) -> tuple[int, int]:
-    """(height, width) that an image takes up in a frame of (height, width), its aspect kept to the nearest pixel."""
+    """The size, (height, width), of an image fitted into a frame, its aspect ratio kept to the nearest pixel."""
     scale = min(height / image_height, width / image_width)
     return max(1, min(height, round(image_height * scale))), max(1, min(width, round(image_width * scale)))
 
@@ -137,7 +143,7 @@ def _try_to_open(data: bytes, shown: str) -> OpenedImage | str:
         return f"a variant of {kind} that is not read here, or damaged; save it as plain RGB, 8 bits a channel"
     except MemoryError:
         return "not enough memory to read it now; try again later, or a smaller copy"
-    except Exception:  # decoders fail in many ways on a hostile file: all mean that it cannot be read
+    except Exception:  # decoders fail in many ways on a malicious file: all mean that it cannot be read
         return DAMAGED
     return OpenedImage(
         pixels=pixels,
@@ -156,7 +162,7 @@ def _check_bytes(data: bytes) -> None:
 
 
 def _check_size(header: Header) -> None:
-    """Refuse sizes that no photograph has, as the header claims them."""
+    """Refuse a header with a size that no photograph has."""
     width, height = header.width, header.height
     if width < 1 or height < 1:
         raise Unreadable(f"its size is {width} x {height} pixels; export it anew")
@@ -181,7 +187,7 @@ def _decode(data: bytes, kind: str, header: Header) -> tuple[np.ndarray, list[st
         pixels, notes, odd = to_rgb(image, header)
         profile = _profile_note(_bytes(image.info.get("icc_profile")))
     if turned != 1:
-        # Pillow turns a TIFF itself while loading it.
+        # Pillow turns a TIFF itself when it loads it.
         pixels = pixels if kind == "TIFF" else turn_upright(pixels, turned)
         notes.append("turned upright, as its EXIF data say")
     pixels = np.ascontiguousarray(pixels)
@@ -190,7 +196,7 @@ def _decode(data: bytes, kind: str, header: Header) -> tuple[np.ndarray, list[st
 
 
 def turn_upright(pixels: np.ndarray, orientation: int) -> np.ndarray:
-    """Pixels (H, W, 3) turned and mirrored from EXIF's orientation, 1 to 8, to upright."""
+    """Pixels (H, W, 3) turned and mirrored from an EXIF orientation, 1 to 8, to upright."""
     if orientation >= 5:
         pixels = pixels.transpose(1, 0, 2)
     if orientation in (3, 4, 7, 8):
@@ -201,7 +207,7 @@ def turn_upright(pixels: np.ndarray, orientation: int) -> np.ndarray:
 
 
 def _frames_note(image: Image.Image, kind: str) -> list[str]:
-    """A note where the file holds several pictures; a TIFF's are not counted, which would mean to read them all."""
+    """A note where the file has several pictures; those of a TIFF are not counted, which would read them all."""
     if not getattr(image, "is_animated", False):
         return []
     of = "several" if kind == "TIFF" else f"{getattr(image, 'n_frames', 'several')}"
@@ -209,7 +215,7 @@ def _frames_note(image: Image.Image, kind: str) -> list[str]:
 
 
 def _profile_note(profile: bytes) -> list[str]:
-    """A note on a colour profile other than sRGB. Ignored as for the training images; no parser of profiles runs."""
+    """A note on a colour profile other than sRGB, which is ignored as for the training images, and never parsed."""
     plain = profile.replace(b"\0", b"")  # names are UTF-16 in some versions
     if not plain or b"sRGB" in plain:
         return []
@@ -224,11 +230,46 @@ def _ending_note(name: str, kind: str) -> list[str]:
 
 
 def _edge_colour(pixels: np.ndarray) -> np.ndarray:
-    """The median colour (3,) of an image's outermost pixels."""
+    """The median colour, (3,), of an image's outermost pixels."""
     edges = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
     return np.median(edges, axis=0).round().astype(np.uint8)
 
 
 def _bytes(value: object) -> bytes:
-    """Metadata that are bytes; nothing where a hostile file made them something else."""
+    """The value if it is bytes; b"" where a malicious file made it something else."""
     return value if isinstance(value, bytes) else b""
+
+
+def image_warnings(pixels: UInt8[np.ndarray, "H W 3"]) -> tuple[str, ...]:
+    """Signs that an image differs from training images, one line each: tiny, odd aspect, blank, grey, noise."""
+    height, width = pixels.shape[:2]
+    found = []
+    if min(height, width) < MIN_SIDE:
+        found.append(f"tiny: {width} x {height} pixels, under {MIN_SIDE} on a side")
+    if max(height, width) > MAX_ASPECT * min(height, width):
+        found.append(f"odd aspect: {width} x {height} pixels, over {MAX_ASPECT:g} to 1")
+    sample = pixels[:: -(-height // _SAMPLED_SIDE), :: -(-width // _SAMPLED_SIDE)].astype(np.int16)
+    if sample.std(axis=(0, 1)).max() < BLANK_DEVIATION:
+        found.append("blank: nearly all pixels are alike")
+    if max(np.abs(sample[:, :, a] - sample[:, :, b]).max() for a, b in ((0, 1), (1, 2), (2, 0))) <= GREY_SPREAD:
+        found.append("grey: no colour information")
+    if _is_noise(pixels):
+        found.append("noise: neighbouring pixels are unrelated")
+    return tuple(found)
+
+
+def _is_noise(pixels: np.ndarray) -> bool:
+    """Whether pixels in the middle hardly correlate with their right and lower neighbours."""
+    height, width = pixels.shape[:2]
+    if min(height, width) < MIN_SIDE:
+        return False
+    top, left = max(0, height - _SAMPLED_SIDE) // 2, max(0, width - _SAMPLED_SIDE) // 2
+    middle = pixels[top : top + _SAMPLED_SIDE, left : left + _SAMPLED_SIDE].mean(axis=2)
+    return max(_correlation(middle[:, 1:], middle[:, :-1]), _correlation(middle[1:], middle[:-1])) < NOISE_CORRELATION
+
+
+def _correlation(one: np.ndarray, other: np.ndarray) -> float:
+    """Pearson's correlation of two arrays; 1 where one of them is constant."""
+    a, b = one - one.mean(), other - other.mean()
+    size = float(np.sqrt((a * a).sum() * (b * b).sum()))
+    return float((a * b).sum()) / size if size > 1e-9 else 1.0

@@ -1,4 +1,4 @@
-"""The first directory of a TIFF file or of EXIF data, read so that no tag can ask for more than the file holds."""
+"""The first directory of a TIFF file or of EXIF data, read so that no tag can claim more bytes than the file has."""
 
 import struct
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from math import ceil
 
 from l2d_core.images.kinds import Unreadable
 
-# Bytes that a value of each type takes, and the letter of the types that hold whole numbers.
+# Bytes per value of each type, and the struct letters of the unsigned integer types.
 _SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4}
 _LETTERS = {1: "B", 3: "H", 4: "I"}
 
@@ -17,7 +17,7 @@ _TILE_WIDTH, _TILE_HEIGHT, _TILES, _TILE_BYTES, _SAMPLE_FORMAT, _DNG = 322, 323,
 # None, LZW, deflate, PackBits, older deflate. JPEG inside TIFF is left out: libtiff reports its faults on stderr.
 _COMPRESSIONS = {1, 5, 8, 32773, 32946}
 _MAX_TILE_PIXELS = 1 << 24
-_MAX_SAMPLES = 6  # four inks and two more
+_MAX_SAMPLES = 6  # four inks and two extra channels
 
 _CUT_SHORT = "the file is cut short; copy or download it again"
 _DAMAGED = "the TIFF's structure is damaged; export it anew"
@@ -25,7 +25,7 @@ _DAMAGED = "the TIFF's structure is damaged; export it anew"
 
 @dataclass(frozen=True)
 class Directory:
-    """The whole numbers in a directory: tag -> values."""
+    """The integers in a directory: tag -> values."""
 
     numbers: dict[int, tuple[int, ...]]
 
@@ -40,7 +40,7 @@ class Directory:
 
     @property
     def bits(self) -> int:
-        """Bits of a channel."""
+        """Bits per channel."""
         return self.first(_BITS, 1)
 
     @property
@@ -50,12 +50,12 @@ class Directory:
 
     @property
     def orientation(self) -> int:
-        """How the picture is turned: 1 to 8 as in EXIF, 1 where that is missing or nonsense."""
+        """The orientation: 1 to 8 as in EXIF, 1 where it is missing or invalid."""
         value = self.first(_ORIENTATION, 1)
         return value if 1 <= value <= 8 else 1
 
     def check_is_plain_image(self) -> None:
-        """Refuse camera raw and its preview, and codings that are not read."""
+        """Refuse camera raw files, previews, and unsupported encodings."""
         if _DNG in self.numbers or self.first(_SUBFILE, 0) & 1:
             raise Unreadable("camera raw or a preview, not a finished image; export it as JPEG, PNG or TIFF")
         if self.first(_COMPRESSION, 1) not in _COMPRESSIONS:
@@ -66,7 +66,7 @@ class Directory:
             raise Unreadable("its 8-bit values have a sign, which no viewer shows alike; save it unsigned")
 
     def check_parts(self, data: bytes) -> None:
-        """Refuse unless there are as many strips or tiles as the image needs, and all lie in the file."""
+        """Refuse unless the strips or tiles are as many as the image needs and all within the file."""
         tiled = _TILES in self.numbers and _STRIPS not in self.numbers
         offsets = self.numbers.get(_TILES if tiled else _STRIPS, ())
         lengths = self.numbers.get(_TILE_BYTES if tiled else _STRIP_BYTES, ())
@@ -76,7 +76,7 @@ class Directory:
             raise Unreadable(_CUT_SHORT)
 
     def _parts_needed(self, tiled: bool) -> int:
-        """How many strips or tiles cover the image once; one set for each channel where those lie apart."""
+        """How many strips or tiles cover the image; one set per channel where channels are stored separately."""
         width, height = self.size
         planes = self.first(_SAMPLES, 1) if self.first(_PLANAR, 1) == 2 else 1
         if tiled:
@@ -91,9 +91,9 @@ class Directory:
 
 
 def read_directory(data: bytes) -> Directory:
-    """The first directory of TIFF bytes. Unreadable where values lie outside, or share bytes to ask for too many."""
+    """The first directory of TIFF bytes. Unreadable where values are outside the file or claim too many bytes."""
     order, entries = _entries(data)
-    # Each value has bytes of its own, so all together cannot be longer than the file.
+    # Values do not share bytes, so that together they cannot be longer than the file.
     if sum(_SIZES.get(kind, 0) * number for _, kind, number, _ in entries) > len(data) + 4 * len(entries):
         raise Unreadable(_DAMAGED)
     numbers = {}
@@ -104,7 +104,7 @@ def read_directory(data: bytes) -> Directory:
 
 
 def exif_orientation(exif: bytes) -> int:
-    """How EXIF data say that the picture is turned: 1 to 8, 1 where they do not say it, or nothing that makes sense."""
+    """The orientation in EXIF data: 1 to 8, 1 where it is missing or invalid."""
     data = exif.removeprefix(b"Exif\0\0")
     try:
         order, entries = _entries(data)
@@ -117,7 +117,7 @@ def exif_orientation(exif: bytes) -> int:
 
 
 def _entries(data: bytes) -> tuple[str, list[tuple[int, int, int, bytes]]]:
-    """The byte order, and (tag, type, number of values, value or where it lies) of the first directory."""
+    """The byte order, and (tag, type, number of values, value or its offset) of the first directory."""
     order = "<" if data.startswith(b"II") else ">"
     try:
         (start,) = struct.unpack_from(order + "I", data, 4)
@@ -128,7 +128,7 @@ def _entries(data: bytes) -> tuple[str, list[tuple[int, int, int, bytes]]]:
 
 
 def _unpack(data: bytes, order: str, kind: int, number: int, inline: bytes) -> tuple[int, ...]:
-    """The values of one tag, which lie in its entry if they fit in 4 bytes, else where that points."""
+    """The values of one tag, stored in its entry if they fit into 4 bytes, else at the offset given there."""
     layout = f"{order}{number}{_LETTERS[kind]}"
     try:
         if struct.calcsize(layout) <= 4:

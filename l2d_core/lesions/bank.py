@@ -1,4 +1,4 @@
-"""What the tuned network sees in every image of HAM10000: to refit heads on, and to tell what is like them."""
+"""The tuned network's features of all images of HAM10000: to refit heads, and to recognise unlike images."""
 
 import hashlib
 import os
@@ -23,15 +23,15 @@ from l2d_core.lesions.networks import BATCH_SIZE, LesionNetwork
 
 LESION_BANK_VERSION = 1
 MAX_LESION_BANK_BYTES = 64 * 1024**2
-FAR = 0.98  # an image is far from the training images if it is farther than this share of the test images
+FAR = 0.98  # an image is unlike the training images if it is farther from them than this share of the test images
 
 
 @dataclass(frozen=True)
 class LesionBank:
-    """Features of N images and the way to them, with the weights that they are of.
+    """Features of N images, with the projection that gives them and the weights they were made with.
 
-    features (N, D) float16; labels (N,); ids (N,) text, each once; parts (N,) text, one of PARTS; class_names K.
-    mean (F,), components (D, F), scale: the projection of a network's F features to these. distances (T,): of each
+    features (N, D) float16; labels (N,); ids (N,) text, unique; parts (N,) text, in PARTS; class_names K.
+    mean (F,), components (D, F), scale: the projection of a network's F features. distances (T,): of each
     test image to its nearest training image. weights: SHA-256 of the network's file. licence, source: of the images.
     ValueError names what does not fit.
     """
@@ -65,17 +65,17 @@ class LesionBank:
             raise ValueError(f"scale must be finite and above 0, got {self.scale}")
 
     def part(self, name: str) -> DeferralData:
-        """The cases of a part, one of PARTS, in the bank's order; nobody has been asked."""
+        """The cases of a part, one of PARTS, in the bank's order, without answers."""
         rows = np.flatnonzero(self.parts == name)
         inputs = torch.from_numpy(self.features[rows].astype(np.float32))
         return DeferralData.unasked(inputs, torch.from_numpy(self.labels[rows]), self.ids[rows], self.class_names)
 
     def project(self, raw: Float[np.ndarray, "N F"]) -> Float32[np.ndarray, "N D"]:
-        """The network's features as those of the bank, rounded as they are."""
+        """The network's features projected and rounded like those of the bank."""
         return Projection(self.mean, self.components, self.scale).apply(raw).astype(np.float32)
 
     def distance(self, features: Float32[np.ndarray, "N D"]) -> Float32[np.ndarray, " N"]:
-        """How far each is from the nearest training image, as of `nearest_distance`."""
+        """The `nearest_distance` of each to the training images."""
         return nearest_distance(features, self._train_features)
 
     @cached_property
@@ -84,11 +84,11 @@ class LesionBank:
 
     @property
     def far(self) -> float:
-        """The distance beyond which an image counts as unlike the training images: that of FAR of the test images."""
+        """The distance beyond which an image is unlike the training images: the FAR quantile over the test images."""
         return float(np.quantile(self.distances, FAR))
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write an .npz without pickled objects; the file appears whole or not at all."""
+        """Write an .npz without pickled objects, in one step."""
         arrays = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         save_arrays(path, {"format_version": np.asarray(LESION_BANK_VERSION), **arrays})
@@ -123,10 +123,10 @@ class LesionBank:
 
 
 def nearest_distance(features: Float32[np.ndarray, "N D"], others: Float32[np.ndarray, "M D"]) -> np.ndarray:
-    """The distance of each of N points to the nearest of M others, (N,) float32; N = 0 will do.
+    """The distance of each of N points to the nearest of M others, (N,) float32; N may be 0.
 
-    Euclidean, each component in standard deviations of the others: what lesions differ in little, other pictures may
-    differ in much. A component in which the others are all alike counts as it is. ValueError where M is 0.
+    Euclidean, each component in standard deviations over the others, since other pictures may differ most where lesions
+    differ little. A constant component is not scaled. ValueError where M is 0.
     """
     if len(others) == 0:
         raise ValueError("others must hold at least one point, got 0")
@@ -137,7 +137,7 @@ def nearest_distance(features: Float32[np.ndarray, "N D"], others: Float32[np.nd
 
 
 def weights_digest(path: str | os.PathLike) -> str:
-    """SHA-256 of a file, by which a bank knows its network."""
+    """SHA-256 of a file, by which a bank identifies its network."""
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
@@ -150,16 +150,16 @@ def make_lesion_bank(
     num_components: int = NUM_COMPONENTS,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> LesionBank:
-    """Show all images under data_root to the network, and project what it sees onto 128 principal components.
+    """The bank of all images under data_root: the network's features, projected onto 128 principal components.
 
     The components are fitted on the training part of the split by lesion, without labels. weights: the network's
-    `weights_digest`. on_progress gets (images done, of all). Errors as of `list_images`.
+    `weights_digest`. on_progress gets (images done, of all). Raises what `list_images` raises.
     """
     table = list_images(data_root)
     rows = split_rows(table, split_seed)
-    raw = _see_all(network, list(table["path"]), on_progress)
+    raw = _features_of(network, list(table["path"]), on_progress)
     fitted = fit_projection(raw[rows[0]], min(num_components, raw.shape[1], len(rows[0])))
-    # Rounded before they are used, so that the shipped file gives the very features of the bank.
+    # Rounded before use, so that the shipped projection gives exactly the features of the bank.
     projection = Projection(fitted.mean.astype(np.float32), fitted.components.astype(np.float16), fitted.scale)
     features = projection.apply(raw)
     parts = np.empty(len(table), dtype="<U10")
@@ -180,10 +180,10 @@ def make_lesion_bank(
     )
 
 
-def _see_all(network: LesionNetwork, paths: list[Path], on_progress: Callable[[int, int], None]) -> np.ndarray:
-    seen = []
+def _features_of(network: LesionNetwork, paths: list[Path], on_progress: Callable[[int, int], None]) -> np.ndarray:
+    features = []
     for start in range(0, len(paths), BATCH_SIZE):
         batch = torch.stack([read_image(path, network.image_size) for path in paths[start : start + BATCH_SIZE]])
-        seen.append(network.score(batch)[0])
+        features.append(network.score(batch)[0])
         on_progress(start + len(batch), len(paths))
-    return np.concatenate(seen)
+    return np.concatenate(features)

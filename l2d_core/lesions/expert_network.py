@@ -1,4 +1,4 @@
-"""The learned expert of HAM10000: trained, measured beside the paper's, kept in a folder with its answers."""
+"""The learned expert of HAM10000: trained, compared with the paper's, and stored in a folder with its answers."""
 
 import json
 import os
@@ -39,15 +39,15 @@ from l2d_core.models.weights import UNREADABLE, build_with, halve_precision, sma
 EXPERT_VERSION = 1
 WEIGHTS, METRICS = "model.safetensors", "metrics.json"
 NAME, REFERENCE_NAME = "MLP-Mixer", "MLP-Mixer that sees dx_type"
-# How the paper's network does, by class; its recall is in `experts`.
+# Precision of the paper's network by class; its recall is in `experts.simulated`.
 PAPER_PRECISION = {"akiec": 0.44, "bcc": 0.47, "bkl": 0.52, "df": 0.33, "mel": 0.51, "nv": 0.82, "vasc": 0.27}
 TRAINED_ON = (
     "The expert answers its own training images too: on those it is right more often than on others, and a system "
     "that is trained with these answers learns to trust it too much. The paper does the same"
 )
 _IMAGES: dict[str, Option] = {"height": 112, "width": 144, "split": "by_lesion"}
-# The paper's: Adam with these rates, but batches of 1024, images of 224 x 224, 5 epochs of warm-up, patience 20 and no
-# end named. Only the settings in _USED matter to an expert.
+# The paper: Adam with these rates, but batches of 1024, images of 224 x 224, 5 epochs of warm-up, patience 20 and no
+# stated number of epochs. Only the settings in _USED affect an expert.
 SETTINGS = RunConfig(
     dataset="ham10000",
     dataset_options=_IMAGES,
@@ -82,7 +82,7 @@ _USED = (
 
 @dataclass(frozen=True)
 class LearnedExpert:
-    """A trained expert network, on the CPU, and what its inputs have to be.
+    """A trained expert network, on the CPU, with what its inputs depend on.
 
     ages: the scale of its training part. reference: whether dx_type, which leaks the answer, is an input.
     """
@@ -93,14 +93,14 @@ class LearnedExpert:
     reference: bool
 
     def metadata(self, table: pd.DataFrame) -> Tensor:
-        """The metadata of N cases as the network takes them, (N, M) float32; errors as of `metadata_features`."""
+        """The metadata of N cases as the network's input, (N, M) float32. Raises what `metadata_features` raises."""
         return torch.from_numpy(metadata_features(table, self.ages, reference=self.reference)[0])
 
     def answer(self, images: Tensor, table: pd.DataFrame) -> np.ndarray:
-        """The class that it names for each of N cases, (N,) in the order of CLASS_NAMES.
+        """The answer to each of N cases, (N,), in the order of CLASS_NAMES.
 
-        images (N, 3, H, W) as of `read_image`, of its size; table: age, sex and localization of the cases, as
-        `list_images` gives them. ValueError on another size, and as of `metadata_features`.
+        images (N, 3, H, W) as from `read_image`, in its image size; table: age, sex and localization of the cases, as
+        `list_images` gives them. ValueError on another size, and where `metadata_features` raises it.
         """
         if tuple(images.shape[1:]) != (3, *self.image_size):
             height, width = self.image_size
@@ -111,7 +111,7 @@ class LearnedExpert:
 
 @dataclass(frozen=True)
 class TrainedExpert:
-    """What comes of a training: the expert, its answers to all images, their labels (N,), settings and epochs."""
+    """The result of training: the expert, its answers to all images, their labels (N,), settings and epochs."""
 
     expert: LearnedExpert
     answers: StoredAnswers
@@ -128,10 +128,10 @@ def train_expert(
     device: torch.device | None = None,
     on_epoch: OnEpoch = lambda report: None,
 ) -> TrainedExpert:
-    """Train the paper's expert on the training part of HAM10000, and have it answer all images.
+    """Train the paper's expert on the training part of HAM10000, and store its answers to all images.
 
     The split is that of `ham10000_images.load` with the config's split_seed. reference: dx_type is an input too, as in
-    the authors' code. Of the config see also `fit`. Errors as of `list_images` and `split_rows`.
+    the authors' code. For the config see also `fit`. Raises what `list_images` and `split_rows` raise.
     """
     device, table = device or torch.device("cpu"), list_images(Path(data_root))
     check_options("dataset 'ham10000'", ham10000_images.load, config.dataset_options)
@@ -158,7 +158,7 @@ def _ask_all(expert: LearnedExpert, images: Tensor, table: pd.DataFrame, rows: S
 
 
 def class_table(answers: np.ndarray, labels: np.ndarray) -> pd.DataFrame:
-    """Recall and precision of each class beside the paper's, each with how many cases it is a share of.
+    """Recall and precision of each class beside the paper's, each with the number of cases behind it.
 
     answers, labels (N,) in the order of CLASS_NAMES. Columns: class, recall, cases, paper_recall, precision,
     answered, paper_precision; NaN for a share of no cases.
@@ -175,7 +175,7 @@ def class_table(answers: np.ndarray, labels: np.ndarray) -> pd.DataFrame:
 
 
 def save_expert(folder: str | os.PathLike, trained: TrainedExpert) -> None:
-    """Write model.safetensors, answers.npz and metrics.json to a folder, in place of what is there of an expert."""
+    """Write model.safetensors, answers.npz and metrics.json to a folder, replacing those of another expert."""
     Path(folder).mkdir(parents=True, exist_ok=True)
     write_whole(Path(folder) / WEIGHTS, _encode(trained.expert))
     trained.answers.save(Path(folder) / ANSWERS)
@@ -206,7 +206,7 @@ def load_expert(folder: str | os.PathLike) -> LearnedExpert:
 
 
 def _build(image_size: tuple[int, int], reference: bool, seed: int) -> MixerExpert:
-    with torch.random.fork_rng(devices=[]):  # layers draw their first weights from the global generator
+    with torch.random.fork_rng(devices=[]):  # layers draw their initial weights from the global generator
         torch.default_generator.manual_seed(torch_generator(seed, "weights").initial_seed())
         return MixerExpert(len(CLASS_NAMES), image_size, len(feature_names(reference=reference)))
 

@@ -1,4 +1,4 @@
-"""Training an expert network: a plain classifier of images and metadata, with the pieces that systems train with."""
+"""Training of an expert network, a classifier of images and metadata, with the same parts as that of systems."""
 
 import time
 from collections.abc import Callable
@@ -34,7 +34,7 @@ class ExpertCases:
 
 @dataclass(frozen=True)
 class ExpertEpoch:
-    """An epoch, counted from 1: mean losses in nats, and the share of validation cases that the expert got right."""
+    """An epoch, counted from 1: mean losses in nats, and the accuracy on validation cases."""
 
     epoch: int
     train_loss: float
@@ -55,10 +55,10 @@ def fit(
     device: torch.device,
     on_epoch: OnEpoch = lambda report: None,
 ) -> list[ExpertEpoch]:
-    """Train by cross-entropy; the network ends with the weights of the lowest validation loss, on the device.
+    """Train by cross-entropy; the network ends on the device with the weights of the lowest validation loss.
 
-    Of the config these count: epochs, batch_size, patience, optimizer, schedule, augment, precision and seed. The
-    same seed gives the same bits on the CPU.
+    Of the config, epochs, batch_size, patience, optimizer, schedule, augment, precision and seed are used. The same
+    seed gives the same bits on the CPU.
     """
     network.to(device)
     optimizer = make_optimizer(config, network.parameters())
@@ -79,13 +79,13 @@ def fit(
 
 
 def predict_logits(network: MixerExpert, cases: ExpertCases, *, device: torch.device, batch_size: int = 256) -> Tensor:
-    """Logits (N, K) of the network in evaluation mode and float32, on the CPU; labels are not read."""
+    """Logits (N, K) of the network in evaluation mode and float32, on the CPU; labels are not used."""
     rows = torch.arange(len(cases.images))
     return predict(_OfRows(network, cases), rows, batch_size=batch_size, device=device, channels_last=False)
 
 
 class _OfRows(nn.Module):
-    """The network as a function of the numbers of cases: `predict` knows models of one input alone."""
+    """The network as a function of row numbers, since `predict` takes models with one input."""
 
     def __init__(self, network: MixerExpert, cases: ExpertCases) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ def _descend(
     epoch: int,
     device: torch.device,
 ) -> float:
-    """Take the steps of an epoch; gives the mean loss of a case. ValueError where a loss is not finite."""
+    """Take the steps of one epoch; returns the mean loss per case. ValueError where a loss is not finite."""
     sizes = batch_sizes(len(cases.labels), config.batch_size)
     order = torch.randperm(len(cases.labels), generator=torch_generator(config.seed, f"expert batches {epoch}"))
     generator = torch_generator(config.seed, f"expert augmentation {epoch}")

@@ -1,4 +1,4 @@
-"""The trained networks for skin lesions as they are used on uploads: compiled, features and logits at once."""
+"""The trained networks for skin lesions compiled for uploads: features and logits in one pass."""
 
 import warnings
 from collections.abc import Callable
@@ -18,7 +18,7 @@ BATCH_SIZE = 16  # the fastest on two cores
 
 @dataclass(frozen=True)
 class LesionNetwork:
-    """A network of `FineTuned`'s kind, frozen, on the CPU.
+    """A fine-tuned network, frozen, on the CPU.
 
     run: (B, 3, H, W) float32, channels last -> features (B, F) and logits (B, K+1), float32.
     image_size: the (height, width) that it takes.
@@ -28,7 +28,7 @@ class LesionNetwork:
     image_size: tuple[int, int]
 
     def score(self, images: Float32[Tensor, "N 3 H W"]) -> tuple[np.ndarray, np.ndarray]:
-        """Features (N, F) and logits (N, K+1) of images as of `to_input`, in batches of 16."""
+        """Features (N, F) and logits (N, K+1) of images from `to_input`, in batches of 16."""
         parts = []
         with torch.inference_mode():
             for batch in images.contiguous(memory_format=torch.channels_last).split(BATCH_SIZE):
@@ -38,23 +38,23 @@ class LesionNetwork:
 
 
 def to_input(pixels: UInt8[np.ndarray, "H W 3"], image_size: tuple[int, int]) -> Float32[Tensor, "3 height width"]:
-    """An image of any size as the networks take it: as of `to_model_size`, then (pixel / 255 - MEAN) / STD."""
+    """An image of any size as the networks' input: `to_model_size`, then (pixel / 255 - MEAN) / STD."""
     framed = torch.from_numpy(to_model_size(pixels, *image_size)).permute(2, 0, 1)
     return (framed / 255 - MEAN) / STD
 
 
 def compile_network(model: nn.Module, image_size: tuple[int, int]) -> LesionNetwork:
-    """Trace and freeze a network, features first and its last layer last, which speeds it up by half on a CPU.
+    """Trace and freeze a network of features and a last layer, which makes it 1.5 times as fast on a CPU.
 
-    In float32: bfloat16 is twice as fast again, but moves logits by up to 0.9, and of 201 test images 6 % to another
-    decision. ValueError where the model is not of such parts.
+    In float32: bfloat16 is twice as fast again, but changes logits by up to 0.9, and the decision for 6 % of 201 test
+    images. ValueError where the model has other parts.
     """
     if not isinstance(model, nn.Sequential) or not 2 <= len(model) <= 3:
         raise ValueError(f"model must be features, maybe dropout, and a last layer; got {type(model).__name__}")
     network, head = model[0].eval().to(memory_format=torch.channels_last), model[-1].eval()
     example = torch.zeros(BATCH_SIZE, 3, *image_size).contiguous(memory_format=torch.channels_last)
     with warnings.catch_warnings(), torch.inference_mode():
-        warnings.simplefilter("ignore")  # tracing warns that the padding is fixed to the image size: as meant
+        warnings.simplefilter("ignore")  # tracing warns that the padding is fixed to the image size, as intended
         see = torch.jit.freeze(cast(torch.jit.ScriptModule, torch.jit.trace(network, example)))
         for _ in range(2):  # the first calls compile
             see(example)

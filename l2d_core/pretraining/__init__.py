@@ -1,1 +1,1 @@
-"""Making the feature banks that are shipped."""
+"""Making the shipped feature banks."""

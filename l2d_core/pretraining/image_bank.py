@@ -1,4 +1,4 @@
-"""Making a feature bank: cases through a frozen network, then onto principal components."""
+"""Making a feature bank of images: a frozen network's features, projected onto principal components."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ from l2d_core.models.backbones import efficientnet_lite0
 BATCH_SIZE = 16  # the fastest on two cores
 CIFAR_TRAIN_IMAGES = 10_000
 
-Progress = Callable[[int, int], None]  # gets how many images are done, and of how many
+Progress = Callable[[int, int], None]  # takes the number of images done, and of all
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class BankRecipe:
 
     list_images: data root -> table of path, id, group, label, part; choose: (table, seed) -> the rows to keep and,
     among those, the rows that the components are fitted on. image_size: (height, width) that the network sees.
-    voted: the table has a column "votes: NAME" a class.
+    voted: the table has a column "votes: NAME" per class.
     """
 
     name: str
@@ -44,7 +44,7 @@ class BankRecipe:
     class_names: tuple[str, ...]
     licence: str
     source: str
-    num_components: int | None = None  # NUM_COMPONENTS
+    num_components: int | None = None  # NUM_COMPONENTS if None
     voted: bool = False
 
 
@@ -56,10 +56,10 @@ def make_bank(
     network: nn.Module | None = None,
     on_progress: Progress = lambda done, total: None,
 ) -> FeatureBank:
-    """The feature bank of a data set: its images under data_root, through the network, onto principal components.
+    """The feature bank of a data set: the network's features of its images under data_root, on principal components.
 
-    dataset: a name in RECIPES. The components are fitted on training images, without their labels; which those
-    are depends on the seed alone. network: EfficientNet-Lite0 if None. on_progress gets (images done, of all).
+    dataset: a name in RECIPES. The components are fitted, without labels, on training images that depend only on the
+    seed. network: EfficientNet-Lite0 if None. on_progress gets (images done, of all).
     """
     require_known("dataset", dataset, RECIPES)
     recipe = RECIPES[dataset]
@@ -90,7 +90,7 @@ def extract_features(
     *,
     on_progress: Progress = lambda done, total: None,
 ) -> Float[np.ndarray, "N F"]:
-    """What the network gives for each image file, (N, F) float32; in bfloat16 inside, on the CPU.
+    """The network's features of each image file, (N, F) float32; computed in bfloat16 on the CPU.
 
     OSError names a file that is not an image.
     """
@@ -106,11 +106,11 @@ def extract_features(
 
 
 def _freeze(network: nn.Module, image_size: tuple[int, int]) -> Callable[[Tensor], Tensor]:
-    """The network for batches of one image size, compiled: twice as fast on a CPU."""
+    """The network compiled for batches of one image size, which is twice as fast on a CPU."""
     network = network.eval().to(memory_format=torch.channels_last)
     example = torch.zeros(BATCH_SIZE, 3, *image_size).contiguous(memory_format=torch.channels_last)
     with warnings.catch_warnings(), torch.inference_mode():
-        warnings.simplefilter("ignore")  # tracing warns that the padding is fixed to the image size: as meant
+        warnings.simplefilter("ignore")  # tracing warns that the padding is fixed to the image size, as intended
         with torch.autocast("cpu", torch.bfloat16, cache_enabled=False):
             return torch.jit.freeze(torch.jit.trace(network, example))
 
@@ -122,7 +122,7 @@ def _votes(table: pd.DataFrame, recipe: BankRecipe) -> np.ndarray | None:
 
 
 def _choose_cifar10(images: pd.DataFrame, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """10,000 training images, as many of each class, and all test images; components from the former."""
+    """10,000 training images in equal classes, and all test images; components from the former."""
     train = np.flatnonzero(images["part"] == "train")
     test = np.flatnonzero(images["part"] == "test")
     share = min(1.0, CIFAR_TRAIN_IMAGES / len(train))

@@ -1,4 +1,4 @@
-"""Making the feature bank of the tweets: through a frozen sentence encoder, onto 64 principal components."""
+"""Making the feature bank of the tweets: a frozen sentence encoder's features, on 64 principal components."""
 
 import os
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from l2d_core.datasets.vote_table import in_small_type
 from l2d_core.models.sentence_encoder import SentenceEncoder, encode_texts, sentence_encoder
 
 NUM_COMPONENTS = 64
-STEP = 1 / 16  # of a feature, whose size is about 1: what is finer costs room, and changes no measure
+STEP = 1 / 16  # features have size about 1; finer steps take more space and change no measure
 
 
 def make_text_bank(
@@ -25,11 +25,11 @@ def make_text_bank(
     weights: str | os.PathLike | None = None,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> FeatureBank:
-    """The bank of all tweets under data_root/hate_speech, with the votes on them and without their text.
+    """The bank of all tweets under data_root/hate_speech, with their votes but without their text.
 
     Components are fitted on the training part of the seed's split, without its labels; features are rounded to
     multiples of STEP. encoder: `sentence_encoder(weights)` if None. on_progress gets (tweets done, of all).
-    FileNotFoundError where there are no data or no weights.
+    FileNotFoundError without data or weights.
     """
     table = hate_speech.find_tweets(data_root)
     encoder = sentence_encoder(weights) if encoder is None else encoder

@@ -1,4 +1,4 @@
-"""Error against budget with whole networks: what is trained on each data set, in folders, and how often it errs."""
+"""Error against budget with whole networks: the runs on each data set, in folders, and their errors."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from l2d_core.baselines.network_losses import LOSSES
 from l2d_core.common.checks import require_known
 from l2d_core.config import ExpertConfig, RunConfig
 from l2d_core.datasets import LAB_DATASETS, galaxy_zoo, ham10000, hate_speech
-from l2d_core.datasets.voters import ONE_VOTER
+from l2d_core.datasets.votes import ONE_VOTER
 from l2d_core.experts.simulated import DERMATOLOGIST_RECALL
 from l2d_core.reproductions.request import Request
 from l2d_core.reproductions.trained import run_all, trainings_table
@@ -63,7 +63,7 @@ NETWORKS: dict[str, dict[str, RunConfig]] = {
 
 @dataclass(frozen=True)
 class Trained:
-    """What a run of a data set trains: a loss, for a budget or, where it knows none, for all, and a seed."""
+    """What a run trains: a loss and a seed, for one budget, or for all where the loss has none."""
 
     dataset: str
     loss: str
@@ -77,7 +77,7 @@ class Trained:
         return f"{self.dataset}-{self.loss}{budget}-seed={self.seed}"
 
     def config(self, base: RunConfig) -> RunConfig:
-        """Its settings. A triage network learns the triage of the classifier of the same budget and seed."""
+        """Its settings. A triage network learns from the classifier of the same budget and seed."""
         options: dict[str, float | str] = {} if self.budget is None else {"budget": self.budget}
         if self.loss == "triage_network":
             options["classifier"] = replace(self, loss="triage").name
@@ -105,7 +105,7 @@ def networks_of(request: Request) -> dict[str, RunConfig]:
 
 
 def plan_runs(dataset: str, seeds: Sequence[int]) -> list[Trained]:
-    """All that is trained on a data set."""
+    """All runs on a data set."""
     once = [Trained(dataset, loss, None, seed) for seed in seeds for loss in ONCE]
     each = [
         Trained(dataset, loss, budget, seed) for seed in seeds for loss in EACH_BUDGET for budget in BUDGETS if budget
@@ -114,10 +114,10 @@ def plan_runs(dataset: str, seeds: Sequence[int]) -> list[Trained]:
 
 
 def network_points(request: Request) -> tuple[dict[str, list[BudgetPoint]], pd.DataFrame]:
-    """Data set -> its points as of `budget_errors`; and a row a run: setting, surrogate, seed, epochs, seconds, device.
+    """Data set -> its points as in `budget_errors`; and a table with one row per run, as in `trained.trainings_table`.
 
-    Runs lie in runs-SCALE-budgets of the request's folder, each goes on where it was left off, and those that are done
-    are taken as they are. Errors as of `trained.train_systems`.
+    Runs are in runs-SCALE-budgets of the request's folder; finished ones are reused, others resumed. Raises what
+    `trained.train_systems` raises.
     """
     folder, bases, plan, configs = _planned(request)
     if missing := missing_data(request):
@@ -134,8 +134,8 @@ def network_points(request: Request) -> tuple[dict[str, list[BudgetPoint]], pd.D
     return points, pd.concat(tables, ignore_index=True)
 
 
-# Data set -> what raises FileNotFoundError, with ways to get it, where it is not there.
-_LOOK: dict[str, Callable[[Path], object]] = {
+# Data set -> a function that raises FileNotFoundError, with ways to get it, where it is missing.
+_FIND: dict[str, Callable[[Path], object]] = {
     "ham10000": ham10000.list_images,
     "hate_speech": hate_speech.find_tweets,
     "galaxy_zoo": galaxy_zoo.list_images,
@@ -143,15 +143,15 @@ _LOOK: dict[str, Callable[[Path], object]] = {
 
 
 def missing_data(request: Request) -> list[str]:
-    """Of each data set that is not there, and on which a training is not done, what is missing and how to get it.
+    """What is missing of each data set that unfinished runs need, and how to get it.
 
-    To be said before the first training, rather than in the middle of many.
+    It is reported before the first training rather than in the middle of many.
     """
     folder, _, plan, configs = _planned(request)
     missing = []
     for name in sorted({plan[name].dataset for name, own in configs.items() if not is_done(folder / name, own)}):
         try:
-            _LOOK[name](Path(request.data_root))
+            _FIND[name](Path(request.data_root))
         except FileNotFoundError as problem:
             missing.append(str(problem))
     return missing
@@ -172,13 +172,13 @@ def _setting(one: Trained) -> str:
 
 
 def _expert_right(run: Run, data_root: Path) -> float:
-    """How often the expert is right in training, as a run of the loss "confidence" was told."""
-    told = load_numbers(run.folder)
-    if told is None:  # it came without its checkpoint
+    """The expert's accuracy on training cases, as given to a run of the loss "confidence"."""
+    numbers = load_numbers(run.folder)
+    if numbers is None:  # it came without its checkpoint
         splits = load_splits(run.config, data_root)
-        told = find_numbers(run.config, splits, data_root, run.folder, torch.device("cpu"))
-    assert told is not None  # that loss is told
-    return float(told.train[0])
+        numbers = find_numbers(run.config, splits, data_root, run.folder, torch.device("cpu"))
+    assert numbers is not None  # that loss has them
+    return float(numbers.train[0])
 
 
 def _points(runs: Mapping[str, Run], dataset: str, seed: int, data_root: Path) -> Iterator[BudgetPoint]:

@@ -1,4 +1,4 @@
-"""Error against budget: how often each method errs where at most so many cases may be deferred, on three data sets."""
+"""Error against budget: each method's error where only a share of the cases may be deferred, on three data sets."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -98,7 +98,7 @@ def budgets(request: Request) -> Reproduction:
 
 
 def _notes(request: Request, points: Mapping[str, Sequence[BudgetPoint]]) -> tuple[str, ...]:
-    """What differs from the paper at the request's scale."""
+    """How the request's scale differs from the paper."""
     if request.scale == "quick":
         shared = tuple(note.format(as_written=", and is shown as a method of its own") for note in _NOTES)
         return (*shared, *_QUICK, _NO_NUMBERS)
@@ -151,7 +151,7 @@ CASES: dict[str, Callable[[Sequence[int]], AskedCases]] = {
 
 @lru_cache(maxsize=len(CASES))
 def measure_budgets(dataset: str, seeds: tuple[int, ...]) -> list[BudgetPoint]:
-    """All points of a data set in CASES; those made last are kept."""
+    """All points of a data set in CASES; the last ones are cached."""
     return budget_errors(CASES[dataset](seeds), LAB_DATASETS[dataset].head, BUDGETS)
 
 
@@ -195,7 +195,7 @@ def _findings(title: str, points: list[BudgetPoint]) -> list[Finding]:
 
 
 def _inner(points: list[BudgetPoint]) -> list[float]:
-    """The budgets at which something is decided: at 0 and 1 a forced one leaves nothing to decide."""
+    """The budgets other than 0 and 1, at which a forced rule leaves nothing to decide."""
     return sorted({one.budget for one in points} - {0.0, 1.0})
 
 

@@ -1,4 +1,4 @@
-"""What the paper trains on: one configuration for all of its experts, random ones and random data too."""
+"""The paper's experiments: one configuration for all of its experts, including random experts and random data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from l2d_core.experts.simulated import PRESETS, per_class
 class Experiment:
     """An expert and the labels to train with. title: on pages and in tables; name: in folders.
 
-    preset, k: a name in `experts.PRESETS`, k only for those that take it. random_labels: training labels are drawn
-    uniformly over the classes, the paper's "random data"; test labels stay the true ones. guesses_count: where the
-    expert does not know, it guesses among all classes, the right one too, so that it is right the more often.
+    preset: a name in `experts.PRESETS`; k: for those that take it. random_labels: training labels are drawn uniformly
+    over the classes, the paper's "random data"; test labels stay the true ones. guesses_count: an expert who does not
+    know guesses among all classes, including the right one, and is therefore right more often.
     """
 
     name: str
@@ -26,7 +26,7 @@ class Experiment:
     guesses_count: bool = False
 
     def accuracy(self, class_names: Sequence[str]) -> tuple[float, ...]:
-        """How often the expert is right in each class, in 0..1."""
+        """The expert's accuracy in each class, in 0..1."""
         known = PRESETS[self.preset].accuracy(class_names, self.k).tolist()
         chance = 1 / len(class_names)
         return tuple(a + (1 - a) * chance if self.guesses_count and a > chance else a for a in known)
@@ -52,7 +52,7 @@ FOUR_SETTINGS = (BOTH_RANDOM, RANDOM_EXPERT, RANDOM_DATA, BOTH_USEFUL)
 def first_k(k: int, *, reference: bool = False) -> Experiment:
     """70 % right on the first k classes, random on the rest.
 
-    reference: as in the authors' code, on k + 1 classes, and a guess can be right: in 73 %, with 10 classes.
+    reference: as in the authors' code, on k + 1 classes, and a guess can be right, which gives 73 % with 10 classes.
     """
     if reference:
         return Experiment(f"first_{k}_reference", f"k = {k}", "first_k", k + 1, guesses_count=True)

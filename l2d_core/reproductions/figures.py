@@ -1,4 +1,4 @@
-"""Figures 1 and 2: what the estimates of an expert who is 75 % or 20 % right look like, and whether they come true."""
+"""Figures 1 and 2: estimates of an expert who is right in 75 % or 20 %, and their calibration."""
 
 import time
 
@@ -23,9 +23,9 @@ NEAR_ZERO = 0.05
 
 
 def figure1(request: Request) -> Reproduction:
-    """The histogram of p_m, with the part above 1, and the share of it by both denominators.
+    """The histogram of p_m, and the share above 1 by both denominators.
 
-    details: "histogram": setting, estimator, low, high (empty: no end), share of all cases, cases (mean of a seed).
+    details: "histogram": setting, estimator, low, high (empty: no end), share of all cases, cases (mean over seeds).
     """
     start = time.perf_counter()
     systems = _systems(request)

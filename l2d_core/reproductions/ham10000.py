@@ -46,9 +46,9 @@ NOTES = (
 
 
 def ham10000(request: Request) -> Reproduction:
-    """From what is shipped: heads on frozen features with two experts, and the fine-tuned networks, where they are.
+    """From what is shipped: heads on frozen features with two experts, and the fine-tuned networks, if present.
 
-    details: "classes", who is right in which class, with n; "risk_histograms", predicted and true.
+    details: "classes", accuracies by class, with n; "risk_histograms", predicted and true.
     FileNotFoundError where the features or the mixer's answers are missing; ValueError at another scale than quick.
     """
     request.only_quick("ham10000")
@@ -107,7 +107,7 @@ def _rows(setting: str, scores: Seeds) -> list[dict[str, Any]]:
 
 
 def _left_out(systems: Mapping[str, Seeds]) -> tuple[str, ...]:
-    """What to note of the balanced accuracies where classes have no test cases."""
+    """A note on the balanced accuracies where classes have no test cases."""
     tests = [one for scores in systems.values() for own in scores.values() for one in own]
     found = (balanced_accuracy(machine_is_right(one), one.labels, one.class_names).left_out for one in tests)
     names = list(dict.fromkeys(name for left_out in found for name in left_out))
@@ -152,7 +152,7 @@ _COMPARED = {"risk_distance": "distance between predicted and true error", "ece"
 
 
 def _finding(table: pd.DataFrame, setting: str, measure: str) -> Finding:
-    """Whether one-vs-all is the better one, as in the paper, and by more than the seeds differ."""
+    """Whether one-vs-all is better, as in the paper, by more than the intervals over seeds."""
     own = table[(table["setting"] == setting) & (table["measure"] == measure)].set_index("estimator")
     start = f"{setting}, {_COMPARED[measure]}: "
     if not {"sigmoid", "odds"} <= set(own.index):

@@ -1,4 +1,4 @@
-"""Numbers of trained systems seed by seed, so that two of them can be compared pair by pair, and rows of a table."""
+"""Measures of trained systems for each seed, to be compared in pairs, and as rows of a table."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ Key = tuple[str, str, str, str]  # setting, surrogate, estimator, measure
 
 
 class Value(NamedTuple):
-    """A number of one seed; share: its value, None over 0 cases, and its n."""
+    """A measure for one seed; share: its value, None over 0 cases, and its n."""
 
     setting: str
     surrogate: str
@@ -34,7 +34,7 @@ class Value(NamedTuple):
         return self[:4]
 
 
-Values = Sequence[Value]  # those of one key in the order of the seeds
+Values = Sequence[Value]  # those of one key are in the order of the seeds
 
 
 def measure_estimators(systems: Sequence[TrainedSystems], measures: Sequence[str]) -> list[Value]:
@@ -78,7 +78,7 @@ def rows_of(values: Values, paper: Mapping[Key, float] | None = None) -> list[di
 def pick(
     values: Iterable[Value], setting: str, estimator: str, measure: str, surrogate: str | None = None
 ) -> list[float | None]:
-    """The numbers of one row, a seed each. surrogate: where the estimator does not say. ValueError for no such row."""
+    """The numbers of one row, one per seed. surrogate: where the estimator has none. ValueError for no such row."""
     own = [
         one.share.value
         for one in values

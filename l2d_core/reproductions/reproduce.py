@@ -1,4 +1,4 @@
-"""Reproduce results of the paper by name, and keep them: tables as CSV, a manifest, and a page of Markdown."""
+"""Reproducing results of the paper by name, and storing them: tables as CSV, a manifest, and a page of Markdown."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ PAGE = "page.md"
 
 
 def reproduce(name: str, request: Request, folder: str | os.PathLike | None = None) -> Reproduction:
-    """The result of that name; kept in folder/name, if a folder is given. ValueError on an unknown name."""
+    """The result of that name, stored in folder/name if a folder is given. ValueError on an unknown name."""
     require_known("name", name, REPRODUCTIONS)
     result = REPRODUCTIONS[name](request)
     if folder is not None:
@@ -42,15 +42,15 @@ def reproduce(name: str, request: Request, folder: str | os.PathLike | None = No
 
 
 def names_at(scale: str, *, reference: bool = False) -> list[str]:
-    """The results that there are at a scale, in the order of the paper; reference: of whole networks, those that can
-    be made as the paper's authors ran it.
+    """The results available at a scale, in the order of the paper; reference: those of whole networks that can be made
+    as the paper's authors ran it.
     """
     left_out = set() if scale == "quick" else ONLY_QUICK | (NOT_AS_REFERENCE if reference else frozenset())
     return [name for name in REPRODUCTIONS if name not in left_out]
 
 
 def reproduce_all(request: Request, folder: str | os.PathLike | None = None) -> Iterator[tuple[str, Reproduction]]:
-    """One after another, each kept as soon as it is there. FileNotFoundError, before the first, names missing data."""
+    """All results, each stored as soon as it is made. FileNotFoundError, before the first, names missing data."""
     names = names_at(request.scale, reference=request.reference)
     if request.scale != "quick":
         _require_data(names, request)
@@ -60,7 +60,7 @@ def reproduce_all(request: Request, folder: str | os.PathLike | None = None) -> 
 
 def _require_data(names: Sequence[str], request: Request) -> None:
     missing = missing_data(request) if "budgets" in names else []
-    is_new = not runs_folder(request).exists()  # else the first result that is not done says it, before any training
+    is_new = not runs_folder(request).exists()  # otherwise the first unfinished result reports it, before any training
     if is_new and request.network.dataset == "cifar10" and cifar10.find_layout(request.data_root) is None:
         missing.insert(0, f"there is no CIFAR-10 in {request.data_root}. {cifar10.THREE_WAYS}")
     if missing:
@@ -68,7 +68,7 @@ def _require_data(names: Sequence[str], request: Request) -> None:
 
 
 def as_markdown(result: Reproduction) -> str:
-    """Title, findings, a table a setting, and how it differs from the paper."""
+    """Title, findings, one table per setting, and the differences from the paper."""
     parts = [f"# {result.title}", "\n".join(f"- {finding.text}" for finding in result.findings)]
     for setting, rows in result.table.groupby("setting", sort=False):
         parts.append(f"## {setting}\n\n{_table(rows)}")

@@ -1,4 +1,4 @@
-"""A result of the paper, reproduced: rows of numbers with the paper's beside ours, and what they rest on."""
+"""A reproduced result of the paper: rows of numbers with the paper's beside ours, and how they were made."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,12 +39,12 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A result of the paper. table: a row a number, with COLUMNS; details: more tables, by name.
+    """A result of the paper. table: one row per number, with COLUMNS; details: more tables, by name.
 
-    Of whole networks a detail table "trainings" has a row a run: setting, surrogate, seed, epochs, seconds, device.
-    mean is over the seeds, half_width that of its 95 % interval, n the cases behind one seed's number, paper the
-    paper's number where it gives one; shares are in 0..1. notes: how it differs from the paper. findings: what the
-    numbers say beside the paper's, in words computed from them. seconds: wall time, without trainings done before.
+    For whole networks, the detail table "trainings" has one row per run: setting, surrogate, seed, epochs, seconds,
+    device. mean is over seeds, half_width is that of its 95 % interval, n the number of cases behind one seed's number,
+    paper the paper's number where it gives one; shares are in 0..1. notes: how it differs from the paper. findings:
+    computed from the numbers. seconds: wall time, without trainings done before.
     """
 
     title: str
@@ -56,7 +56,7 @@ class Reproduction:
 
 
 def row(setting: str, measured: Mapping[str, Any], paper: float | None = None) -> dict[str, Any]:
-    """One row of a table, from one of `comparison.summarise`, or from what has the same keys."""
+    """One row of a table, from a row of `summarise` or a dict with the same keys."""
     half_width, seeds = measured["half_width"], measured["seeds"]
     error = None if half_width is None else half_width / student_t(seeds)
     return {
@@ -71,7 +71,7 @@ def row(setting: str, measured: Mapping[str, Any], paper: float | None = None) -
 
 
 def say_trainings(result: Reproduction) -> str:
-    """How many networks were trained, how long each took, and on what; "" for a result of heads."""
+    """The number of trained networks, with epochs, times and devices; "" for a result of heads."""
     table = result.details.get("trainings")
     if table is None or table.empty:
         return ""
@@ -85,7 +85,7 @@ def say_trainings(result: Reproduction) -> str:
 
 
 def as_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """The rows as a table; None stays None, where there is no number."""
+    """The rows as a table, in which a missing number stays None."""
     return pd.DataFrame([dict(one) for one in rows], columns=list(COLUMNS), dtype=object).astype(
         {"n": float, "seeds": int}
     )

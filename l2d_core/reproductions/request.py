@@ -51,14 +51,14 @@ _REFERENCE = (
 
 @dataclass(frozen=True)
 class Request:
-    """The seeds and the scale, a name in SCALES. At the scale quick at least 2 seeds: there is no interval for one.
+    """The seeds and the scale, a name in SCALES. The scale quick needs 2 seeds, since one has no interval.
 
     dataset: of the lab, on which heads are trained at the scale quick in place of CIFAR-10 images.
-    folder: where whole networks are trained, a folder each, to go on from; data_root: their data sets.
+    folder: of the runs of whole networks, one folder each; data_root: their data sets.
     epochs: of whole networks, in place of the scale's. reference: as the paper's authors ran it, where that differs
-        from what the paper says: `RunConfig.reference` for networks, and k as of `experiment.first_k`.
-    where: further arguments of `cluster.run_many`, as device, scheduler, workers, on_change.
-    ValueError on too few seeds, seeds that come twice, an unknown scale or data set, or no folder for networks.
+        from what the paper says: `RunConfig.reference` for networks, and k as in `experiment.first_k`.
+    where: further arguments of `cluster.run_many`, such as device, scheduler, workers, on_change.
+    ValueError on too few or repeated seeds, an unknown scale or data set, or no folder for networks.
     """
 
     seeds: tuple[int, ...]
@@ -87,7 +87,7 @@ class Request:
 
     @property
     def network(self) -> RunConfig:
-        """The settings of whole networks at this scale; ValueError at the scale quick, which has none."""
+        """The settings of whole networks at this scale. ValueError at the scale quick, which has none."""
         require_known("scale, of whole networks,", self.scale, NETWORKS)
         config = replace(NETWORKS[self.scale], reference=self.reference)
         return config if self.epochs is None else replace(config, epochs=self.epochs)

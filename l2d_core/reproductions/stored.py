@@ -29,7 +29,7 @@ _TEXTS = COLUMNS[:4]
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a manifest holds. tables: name -> SHA-256 of its CSV; versions: package -> version."""
+    """The content of a manifest. tables: name -> SHA-256 of its CSV; versions: package -> version."""
 
     version: int
     name: str
@@ -47,14 +47,14 @@ class Manifest:
 
 @dataclass(frozen=True)
 class StoredReproduction:
-    """A result that was kept, and how it was made."""
+    """A stored result, and how it was made."""
 
     result: Reproduction
     manifest: Manifest
 
 
 def write_reproduction(folder: str | os.PathLike, result: Reproduction, about: Mapping[str, Any]) -> None:
-    """Keep the result in the folder, which is made. about: name, scale, dataset, reference, seeds, versions."""
+    """Store the result in the folder, which is created. about: name, scale, dataset, reference, seeds, versions."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     tables = {TABLE: result.table, **result.details}
@@ -146,7 +146,7 @@ def _cell(name: Any, text: str) -> str | float | None:
 
 
 def _detail(content: bytes) -> pd.DataFrame:
-    """Numbers where a whole column is numbers or empty, else text, in which an empty cell is an empty text."""
+    """A table in which a column of numbers and empty cells is numeric, and any other text, with "" for empty cells."""
     if not content.strip():
         return pd.DataFrame()
     table = pd.read_csv(io.BytesIO(content), keep_default_na=False, na_values=[""])

@@ -1,4 +1,4 @@
-"""Temperature scaling of the rejector: whether a system decides better once its estimate of the expert is corrected."""
+"""Temperature scaling of the rejector: does a system decide better with a corrected estimate of the expert?"""
 
 import time
 from collections.abc import Callable
@@ -22,12 +22,12 @@ from l2d_core.reproductions.trained import TrainedSystems, shipped_systems, trai
 
 
 def log_odds_temperature(validation: Scores) -> float:
-    """T of the least log loss of sigmoid(g_d / T), on held-out cases: fitted and applied on one scale."""
+    """T with the lowest log loss of sigmoid(g_d / T) on held-out cases: fitted and applied on one scale."""
     return fit_recalibration("temperature", validation, "sigmoid").parameters["temperature"]
 
 
 def authors_temperature(validation: Scores) -> float:
-    """T of the least log loss of sigmoid(sigmoid(g_d) / T), which the authors then divide g_d itself by."""
+    """T with the lowest log loss of sigmoid(sigmoid(g_d) / T), by which the authors then divide g_d itself."""
     probability, correct = expert_pairs(validation, "sigmoid")
 
     def loss(log_t: float) -> float:

@@ -1,4 +1,4 @@
-"""The trained systems that a reproduction measures: heads, or whole networks, for each experiment and seed."""
+"""The trained systems behind a reproduction: heads or whole networks, for each experiment and seed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,10 +28,10 @@ BySurrogate = Mapping[str, Sequence[Scores]]
 
 @dataclass(frozen=True)
 class TrainedSystems:
-    """Surrogate -> one `Scores` a seed, on the same test cases; validation: the same on held-out ones.
+    """Surrogate -> one `Scores` per seed, on the same test cases; validation: the same on held-out cases.
 
     true_probability: (N,), the true P(the expert is right | class of the case) of the test cases.
-    trainings: of whole networks, a row a run: surrogate, seed, epochs, seconds, device.
+    trainings: of whole networks, as in `trainings_table`.
     """
 
     title: str
@@ -42,9 +42,9 @@ class TrainedSystems:
 
 
 def train_systems(request: Request, experiments: Sequence[Experiment]) -> list[TrainedSystems]:
-    """Softmax and one-vs-all systems for each of the experiments; at the scale quick those made last are kept.
+    """Softmax and one-vs-all systems for each of the experiments; at the scale quick the last ones are cached.
 
-    ValueError or OSError where the data are missing or a network could not be trained; it names the run.
+    ValueError or OSError where data are missing or a network could not be trained; it names the run.
     """
     if request.scale == "quick":
         return [_heads(experiment, request.dataset, request.seeds) for experiment in experiments]
@@ -52,7 +52,7 @@ def train_systems(request: Request, experiments: Sequence[Experiment]) -> list[T
 
 
 def shipped_systems(request: Request, experiment: Experiment) -> list[TrainedSystems]:
-    """The shipped networks of this experiment as one more set of systems, one seed each, or none."""
+    """The shipped networks of this experiment, one seed each, as one more set of systems, or none."""
     if request.scale != "quick" or request.dataset != "cifar10" or not SHIPPED_RUNS.is_dir():
         return []
     found = {}
@@ -122,13 +122,13 @@ def network_configs(request: Request, experiment: Experiment) -> dict[tuple[str,
 
 
 def runs_folder(request: Request) -> Path:
-    """Where the networks of a request are trained, but for those of budgets."""
+    """The folder of a request's networks, except those of budgets."""
     assert request.folder is not None  # `Request`
     return Path(request.folder) / f"runs-{request.scale}{'-reference' * request.reference}"
 
 
 def _networks(request: Request, experiments: Sequence[Experiment]) -> list[TrainedSystems]:
-    """Trained side by side, as far as the machines go, and each where it was left off."""
+    """Trained in parallel as far as possible, each from where it was left off."""
     folder = runs_folder(request)
     configs = {
         f"{experiment.name}-{surrogate}-seed={seed}": config
@@ -140,7 +140,7 @@ def _networks(request: Request, experiments: Sequence[Experiment]) -> list[Train
 
 
 def run_all(configs: Mapping[str, RunConfig], folder: Path, request: Request) -> None:
-    """Train each config in folder/name, as of `cluster.run_many`. ValueError names the first that is not done."""
+    """Train each config in folder/name by `cluster.run_many`. ValueError names the first that is not done."""
     from l2d_core.sweeps.cluster import run_many
 
     table = run_many(configs, data_root=request.data_root, out=folder, **request.where)
@@ -166,7 +166,7 @@ def _opened(request: Request, experiment: Experiment, folder: Path) -> TrainedSy
 
 
 def trainings_table(runs: Sequence[Run]) -> pd.DataFrame:
-    """A row a run: surrogate, seed, epochs, seconds, device."""
+    """One row per run: surrogate, seed, epochs, seconds, device."""
     return pd.DataFrame(
         [
             {
@@ -182,6 +182,6 @@ def trainings_table(runs: Sequence[Run]) -> pd.DataFrame:
 
 
 def trainings_of(systems: Sequence[TrainedSystems]) -> dict[str, pd.DataFrame]:
-    """The detail table "trainings" of a reproduction: setting and the columns of each system's; {} for heads."""
+    """The detail table "trainings" of a reproduction: setting and the columns of `trainings_table`; {} for heads."""
     tables = [one.trainings.assign(setting=one.title) for one in systems if one.trainings is not None]
     return {"trainings": pd.concat(tables, ignore_index=True)} if tables else {}

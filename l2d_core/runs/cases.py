@@ -15,7 +15,7 @@ from l2d_core.config import RunConfig
 from l2d_core.data import DeferralData, Splits
 from l2d_core.datasets import cifar10, digits, galaxy_zoo, ham10000, hate_speech, human_answers, voted_images
 from l2d_core.datasets.ham10000 import images, split
-from l2d_core.datasets.voters import Voters
+from l2d_core.datasets.votes import Voters
 from l2d_core.experts import stored_answers
 from l2d_core.experts.simulated import expert_confusion, sample_answers
 from l2d_core.experts.stored_answers import open_answers

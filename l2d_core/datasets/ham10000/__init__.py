@@ -24,14 +24,14 @@ HOW_TO_GET = (
 
 
 def list_images(data_root: Path) -> pd.DataFrame:
-    """The images under data_root/ham10000, a row each in the table's order, each image once.
+    """The images under data_root/ham10000, one row each, in the table's order.
 
-    Columns: path; id; group (the lesion; the id where it is not known); label in the order of CLASS_NAMES; part (""):
-    the publisher's two folders are volumes, no split; age, sex, localization, dx_type and notes as `read_metadata`
+    Columns: path; id; group (the lesion, or the id where it is unknown); label in the order of CLASS_NAMES; part (""):
+    the publisher's two folders are volumes and no split; age, sex, localization, dx_type and notes as `read_metadata`
     gives them. Images and rows are matched by id, never by position.
 
-    data_root: also the data set's own folder. FileNotFoundError names what is missing and how to get the data;
-    ValueError what does not fit. A UserWarning says so where the images are not all of the published ones.
+    data_root: may be the data set's own folder. FileNotFoundError names what is missing and how to get the data;
+    ValueError what does not fit. A UserWarning reports that published images are missing.
     """
     files, joined = _join(data_root)
     if joined.absent:
@@ -49,7 +49,7 @@ def list_images(data_root: Path) -> pd.DataFrame:
 
 
 def examine(data_root: Path) -> Report:
-    """What is under data_root: joined, left over, doubled and odd, even where `list_images` would refuse it.
+    """A report on what is under data_root, even where `list_images` would refuse it: matches, rest, copies, oddities.
 
     FileNotFoundError where there are no images or no table; ValueError where a table is wrong.
     """
@@ -71,7 +71,7 @@ def _join(data_root: Path) -> tuple[Files, Joined]:
 
 
 def _advise(files: Files) -> str:
-    """How to get the data, after what lies in the folder instead."""
+    """What is in the folder instead, and how to get the data."""
     links = [f"{files.links:,} links to folders were not followed"] if files.links else []
     found = [*files.strays[:5], *map(describe_zip, files.zips[:5]), *links]
     return " ".join(f"{sentence}." for sentence in [*found, HOW_TO_GET])

@@ -1,4 +1,4 @@
-"""HAM10000's metadata as numbers for an expert: age standardised, sex and site one-hot, unknown a category."""
+"""HAM10000's metadata as numbers for an expert: age standardised, sex and site one-hot, with unknown as a category."""
 
 from dataclasses import dataclass
 
@@ -35,7 +35,7 @@ class AgeScale:
 
 
 def fit_age_scale(table: pd.DataFrame) -> AgeScale:
-    """The scale of the ages in a table, to be that of the training part."""
+    """The scale of the ages in a table, which should be the training part."""
     years = _years(table)
     known = years[~np.isnan(years)]
     return AgeScale(float(known.mean()), float(known.std())) if len(known) else AgeScale(0.0, 0.0)
@@ -53,9 +53,8 @@ def metadata_features(
     """The features (N, F), always finite, and their F names.
 
     table: age, sex and localization as `read_metadata` and `list_images` give them. ages: the training part's.
-    An unknown age is at the mean, 0, and marked by "age=unknown". Nothing else is an input: reference=True adds
-    dx_type, as the authors did, which leaks the answer (REFERENCE_WARNING). ValueError names a value that is not
-    known, and its row.
+    An unknown age is set to the mean, 0, and marked by "age=unknown". reference=True adds dx_type, as the authors did,
+    which leaks the answer (REFERENCE_WARNING). ValueError names an unknown value and its row.
     """
     categories = REFERENCE_CATEGORIES if reference else CATEGORIES
     missing = [column for column in ("age", *categories) if column not in table]

@@ -1,4 +1,4 @@
-"""One value of HAM10000's metadata as the product reads it, with a note where it is odd: nothing is invented."""
+"""Cleaning of single values of HAM10000's metadata, with a note on odd ones; nothing is invented."""
 
 import re
 
@@ -58,17 +58,17 @@ OTHER_CONFIRMATIONS = {
     "confocal_microscopy_with_consensus_dermoscopy": "confocal",
 }
 
-Cleaned = tuple[str, str]  # the value, and the note: empty where nothing is odd
+Cleaned = tuple[str, str]  # the value, and a note, empty where nothing is odd
 
 
 def clean_class(text: str) -> str | None:
-    """The class that a diagnosis names, in any case or by another usual name; None where it is none of the seven."""
+    """The class of a diagnosis, in any case or by another common name; None where it is none of the seven."""
     key = _key(text)
     return key if key in CLASS_NAMES else OTHER_CLASS_NAMES.get(key)
 
 
 def clean_age(text: str) -> Cleaned:
-    """Years as a plain number, or "unknown": 0 to 120, a decimal comma and the unit "years" are read, nothing else."""
+    """Years as a plain number, or "unknown". From 0 to 120; a decimal comma and the unit "years" are accepted."""
     plain = text.strip().casefold()
     if plain in MISSING:
         return UNKNOWN, ""
@@ -84,13 +84,13 @@ def clean_age(text: str) -> Cleaned:
 
 
 def clean_sex(text: str) -> Cleaned:
-    """One of SEXES, m and f too, or "unknown"."""
+    """One of SEXES, or "unknown"; m and f are accepted."""
     key = {"m": "male", "f": "female"}.get(_key(text), _key(text))
     return _one_of("sex", text, key, SEXES)
 
 
 def clean_site(text: str) -> Cleaned:
-    """One of SITES in any case, or "unknown": what the data set does not have is not mapped to what it has."""
+    """One of SITES in any case, or "unknown"; other sites are not mapped to these."""
     return _one_of("localization", text, _key(text).replace("_", " "), SITES)
 
 
@@ -106,7 +106,7 @@ def clean_lesion(text: str) -> str:
 
 
 def clean_image_id(text: str) -> str:
-    """An image's id as written, without the ending of a file."""
+    """An image's id as written, without a file ending."""
     return re.sub(r"\.(jpe?g|png)$", "", text.strip(), flags=re.IGNORECASE)
 
 
@@ -116,7 +116,7 @@ def plain_key(stem: str) -> str:
 
 
 def match_key(stem: str) -> str:
-    """What an id and a file's stem are matched by: `plain_key` without the marks of a copy, "(1)" or "copy"."""
+    """The key by which ids and file stems are matched: `plain_key` without the marks of a copy, "(1)" or "copy"."""
     return re.sub(r"(?: ?\([0-9]+\)| - copy| copy(?: [0-9]+)?)+$", "", plain_key(stem))
 
 

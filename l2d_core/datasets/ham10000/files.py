@@ -1,4 +1,4 @@
-"""The files of HAM10000 in a folder: images by id, tables of metadata, and what lies there instead of them."""
+"""The files of HAM10000 in a folder: images by id, tables of metadata, and other files."""
 
 import hashlib
 import os
@@ -27,11 +27,11 @@ DERMAMNIST = (
 
 @dataclass(frozen=True)
 class Files:
-    """What a folder holds. images: match key -> paths of that image's copies, the one to take first.
+    """The content of a folder. images: match key -> paths of that image's copies, the one to use first.
 
-    tables: files whose header is that of metadata; others: table files that are something else, and why; strays: in
-    words, unfinished downloads and the like; zips: `describe_zip` tells what they are; links: how many links to
-    folders were not followed, which are all but those in the folder itself that lead out of it.
+    tables: files with a header of metadata; others: other table files, and why they are none; strays: in words,
+    unfinished downloads and the like; zips: see `describe_zip`; links: the number of links to folders not followed,
+    which are all except those in the folder itself that lead out of it.
     """
 
     folder: Path
@@ -44,7 +44,7 @@ class Files:
 
     @property
     def num_copies(self) -> int:
-        """How many image files are further copies of one that is there."""
+        """How many image files are further copies of another one."""
         return sum(len(paths) - 1 for paths in self.images.values())
 
 
@@ -61,10 +61,10 @@ def find_folder(data_root: str | os.PathLike) -> Path | None:
 
 
 def find_files(folder: Path) -> Files:
-    """All images, tables and archives in a folder and below, in an order that depends on the names alone.
+    """All images, tables and archives in and below a folder, in an order that depends only on the names.
 
-    Images are told apart by the key of their stem: the copy in the first folder counts, by name, of those nearest to
-    the top. Hidden files, macOS extras and links to folders are left out.
+    Images with the same key of their stem are copies, of which the one nearest to the top counts, in the first folder
+    by name. Hidden files, macOS extras and links to folders are ignored.
     """
     images, tables, others, strays, zips = {}, [], {}, [], []
     paths, links = _walk(folder)
@@ -86,7 +86,7 @@ def find_files(folder: Path) -> Files:
 
 
 def _walk(folder: Path) -> tuple[list[Path], int]:
-    """All plain files that are not hidden, at most MAX_DEPTH folders down, and how many links were not followed."""
+    """All regular files that are not hidden, at most MAX_DEPTH folders deep, and the number of links not followed."""
     paths, links = [], 0
     for parent, folders, names in os.walk(folder, followlinks=True):
         here = Path(parent)
@@ -99,13 +99,13 @@ def _walk(folder: Path) -> tuple[list[Path], int]:
 
 
 def _leads_out(link: Path, folder: Path) -> bool:
-    """Whether a link lies in the folder itself, and leads to where neither loops nor doubles are: beside the folder."""
+    """Whether a link is in the folder itself and leads beside it, where it makes neither loops nor copies."""
     target, home = link.resolve(), folder.resolve()
     return link.parent == folder and not target.is_relative_to(home) and not home.is_relative_to(target)
 
 
 def _order(path: Path, folder: Path) -> tuple[int, str, str, str]:
-    """By depth, folder and stem, without case: "ISIC_1" before "ISIC_1 (1)"."""
+    """Sort key: depth, folder and stem, ignoring case, so that "ISIC_1" comes before "ISIC_1 (1)"."""
     inner = path.parent.relative_to(folder)
     return len(inner.parts), inner.as_posix().casefold(), path.stem.casefold(), path.as_posix()
 
@@ -121,7 +121,7 @@ def _is_own(path: Path) -> bool:
 
 
 def _why_no_metadata(path: Path) -> str:
-    """Why a file is no table of metadata, by its header; empty where it is one."""
+    """Why a file's header is not one of metadata; empty where it is."""
     try:
         return "" if describes_images(path) else f"{path} has neither diagnoses nor lesions"
     except (ValueError, OSError) as problem:
@@ -137,7 +137,7 @@ def _describe_stray(path: Path, suffix: str) -> list[str]:
 
 
 def describe_zip(path: Path) -> str:
-    """What a zip in the folder is, in words; one of the publisher's name is compared by size and MD5, in seconds."""
+    """What a zip in the folder is, in words. One with a publisher's name is compared by size and MD5: seconds."""
     problem = _unlike_published(path)
     if problem:
         return f"{path.name} {problem}"
@@ -152,7 +152,7 @@ def describe_zip(path: Path) -> str:
 
 
 def _unlike_published(path: Path) -> str:
-    """How a zip of a published one's name differs from it; empty where it does not, or has another name."""
+    """How a zip with a published name differs from the published one; empty where it does not, or has another name."""
     if path.name.casefold() not in PUBLISHED_ZIPS:
         return ""
     size, digest = PUBLISHED_ZIPS[path.name.casefold()]

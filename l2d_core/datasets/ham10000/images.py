@@ -1,4 +1,4 @@
-"""HAM10000 as images to train networks with."""
+"""HAM10000 as images for training networks."""
 
 from pathlib import Path
 
@@ -12,9 +12,9 @@ from l2d_core.datasets.image_files import read_images
 
 
 def load(data_root: Path, seed: int = 0, *, height: int = 150, width: int = 200, split: str = "by_lesion") -> Splits:
-    """The images under data_root/ham10000 in training, validation and test, 60/20/20, as of `split_rows`.
+    """The images under data_root/ham10000 in training, validation and test, 60/20/20, split by `split_rows`.
 
-    inputs (N, 3, height, width) float16, as of `read_images`; nobody has been asked: every answer is -1.
+    inputs (N, 3, height, width) float16, as from `read_images`; every answer is -1 (not asked).
     10,015 images of 150 x 200 take 1.8 GB.
     ValueError on an option out of range; FileNotFoundError where there is no data; OSError names a damaged image.
     """

@@ -1,4 +1,4 @@
-"""HAM10000's images and metadata brought together by id, and what is left over on either side."""
+"""Matching of HAM10000's images and metadata by id, and the rest on either side."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from l2d_core.datasets.ham10000.fields import CLASS_NAMES, match_key
 from l2d_core.datasets.ham10000.files import Files
 from l2d_core.datasets.ham10000.metadata import Metadata, find_layout, parse_metadata
 
-FILLED_COLUMNS = ("lesion_id", "dx_type", "age", "sex", "localization")  # a second table may bring these
+FILLED_COLUMNS = ("lesion_id", "dx_type", "age", "sex", "localization")  # a second table may add these
 KEPT_COLUMNS = ("age", "sex", "localization", "dx_type", "notes")
 
 
@@ -20,10 +20,10 @@ KEPT_COLUMNS = ("age", "sex", "localization", "dx_type", "notes")
 class Joined:
     """Images with their metadata, and the rest.
 
-    images: a row an image, in the table's order: path, id, group (the lesion, or the id where no lesion is known),
-    label, part (""), and KEPT_COLUMNS. absent: ids that are listed without an image; unlisted: images that are not
-    listed, in folders where others are; set_aside: folder -> how many images, where none of a folder is listed.
-    tables: in words, what each table gave; repeated: rows that said the same again.
+    images: one row per image, in the table's order: path, id, group (the lesion, or the id where it is unknown),
+    label, part (""), and KEPT_COLUMNS. absent: listed ids without an image; unlisted: images that are not listed, in
+    folders where others are; set_aside: folder -> number of images, for folders without any listed image.
+    tables: in words, what each table gave; repeated: the number of repeated rows.
     """
 
     images: pd.DataFrame
@@ -35,11 +35,11 @@ class Joined:
 
 
 def join(files: Files) -> Joined:
-    """Bring the images of a folder and its tables together, by id and never by position.
+    """Match the images of a folder with its tables, by id and never by position.
 
-    Of several tables, the one counts that lists most of the images, then the one with most columns; others that list
+    Of several tables, the one that lists most of the images is used, then the one with most columns; others that list
     some of the same images add the columns that it lacks. FileNotFoundError where no table has diagnoses; ValueError
-    where a table is wrong, or two tables name another diagnosis or lesion for an image.
+    where a table is wrong, or two tables disagree on the diagnosis or lesion of an image.
     """
     tables = [_parse(path) for path in files.tables]
     labelled = [table for table in tables if "dx" not in table.absent]
@@ -65,7 +65,7 @@ def _matches(table: Metadata, files: Files) -> int:
 
 
 def _add(whole: pd.DataFrame, base: Metadata, other: Metadata) -> tuple[pd.DataFrame, str]:
-    """The table with the columns that `base` lacks and `other` has, where it has them, and in words what was done."""
+    """The table `base` with the columns that only `other` has, and in words what was done."""
     rows = {match_key(image_id): row for row, image_id in enumerate(whole["image_id"])}
     pairs = [(rows[key], row) for row, key in enumerate(map(match_key, other.table["image_id"])) if key in rows]
     if not pairs:
@@ -97,12 +97,12 @@ def _require_agreement(mine: pd.DataFrame, theirs: pd.DataFrame, column: str, na
 def _with_notes(
     notes: Sequence[str], added: Sequence[str], pairs: Sequence[tuple[int, int]], columns: Sequence[str]
 ) -> list[str]:
-    """The notes, and those of the other table that are about the columns that it brings."""
-    told = list(notes)
+    """The notes, with those of the other table on the columns that it adds."""
+    merged = list(notes)
     for row, other in pairs:
         new = [note for note in added[other].split("; ") if note.startswith(tuple(columns))]
-        told[row] = "; ".join(filter(None, (told[row], *new)))
-    return told
+        merged[row] = "; ".join(filter(None, (merged[row], *new)))
+    return merged
 
 
 def _join(whole: pd.DataFrame, files: Files, tables: tuple[str, ...], repeated: int) -> Joined:
@@ -127,7 +127,7 @@ def _join(whole: pd.DataFrame, files: Files, tables: tuple[str, ...], repeated: 
 
 
 def _by_folder(unlisted: Sequence[Path], used: set[Path]) -> tuple[dict[Path, int], tuple[Path, ...]]:
-    """How many images lie in each folder without any that is listed, and the images that lie in the other folders."""
+    """The number of images in each folder without a listed one, and the images in the other folders."""
     set_aside: dict[Path, int] = {}
     strangers = []
     for path in unlisted:

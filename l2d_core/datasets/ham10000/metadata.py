@@ -1,4 +1,4 @@
-"""The metadata of HAM10000 in every layout that it is published in, told apart by their columns, as one table."""
+"""The metadata of HAM10000 in any published layout, recognised by its columns, as one table."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from l2d_core.datasets.ham10000.fields import (
 )
 
 COLUMNS = ("image_id", "lesion_id", "dx", "dx_type", "age", "sex", "localization")
-# What a column is called in the published files, the first that is there counts.
+# Names of the columns in the published files; the first one present is used.
 COLUMN_NAMES = {
     "image_id": ("image_id", "image", "isic_id", "image_name", "imageid", "file_name", "filename", "file"),
     "lesion_id": ("lesion_id", "lesionid", "lesion"),
@@ -41,9 +41,9 @@ Row = dict[str, str]
 
 @dataclass(frozen=True)
 class Metadata:
-    """A table that was read: the columns COLUMNS and notes, all text; what it was called; what it lacks and repeats.
+    """A table that was read: the columns COLUMNS and notes, all text; and its file's name.
 
-    absent: the columns of COLUMNS that the file does not have; repeated: how many rows said the same again.
+    absent: the columns of COLUMNS that the file does not have; repeated: the number of repeated rows.
     """
 
     table: pd.DataFrame
@@ -54,7 +54,7 @@ class Metadata:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the columns stand in a file: places of COLUMNS, and of the classes where each has a column of 0 and 1."""
+    """The positions of the columns in a file: of COLUMNS, or of the classes where each has a column of 0 and 1."""
 
     places: Mapping[str, int]
     classes: Mapping[str, int]
@@ -70,23 +70,22 @@ def read_metadata(source: Source, *, labelled: bool = True) -> pd.DataFrame:
     """The rows of a path, bytes or file object in its order, each image once: COLUMNS and notes, all text.
 
     age in years, sex, localization and dx_type are "unknown" where they are blank, missing or not understood; notes
-    says what is odd in a row. dx is one of CLASS_NAMES; lesion_id is "" where it is not known. labelled: whether
-    there must be diagnoses; where there need not be, dx is "" for none, and for one that is not of the seven.
+    says what is odd in a row. dx is one of CLASS_NAMES; lesion_id is "" where it is unknown. labelled: whether
+    diagnoses are required; where they are not, dx is "" for a missing one, and for one that is not among the seven.
 
-    FileNotFoundError where there is no file; ValueError names the file, and the line where a line is wrong: what is
-    not such text, columns that were looked for, diagnoses that are not known with how many rows have them, and an
-    image with two rows that differ.
+    FileNotFoundError where there is no file; ValueError names the file, and the line of a bad line: other text,
+    missing columns, unknown diagnoses with their counts, and an image with two different rows.
     """
     return parse_metadata(source, labelled=labelled).table
 
 
 def parse_metadata(source: Source, *, labelled: bool = True) -> Metadata:
-    """What `read_metadata` gives, with the file's name, the columns that it lacks, and how many rows it repeats."""
+    """The table of `read_metadata`, with the file's name, missing columns, and the number of repeated rows."""
     name, text = source_name(source), read_text(source)
     layout = find_layout(text, name)
     if labelled and not layout.has_diagnosis:
         raise ValueError(f"{_lacks(name, ['dx'])}; it has {', '.join(read_header(text, name, NAMES)[0])}")
-    # Whoever brings pictures of their own may have numbered them as a computer numbers copies.
+    # People may have numbered their own pictures as a computer numbers copies.
     key_of = match_key if labelled else plain_key
     first: dict[str, tuple[int, Row]] = {}
     repeated = 0
@@ -109,7 +108,7 @@ def parse_metadata(source: Source, *, labelled: bool = True) -> Metadata:
 
 
 def find_layout(text: str, name: str) -> Layout:
-    """Where the columns stand, by the header. ValueError says which column was looked for and which are there."""
+    """The positions of the columns, by the header. ValueError names a missing column and those present."""
     header, delimiter = read_header(text, name, NAMES)
     places = {}
     for column, names in COLUMN_NAMES.items():
@@ -123,13 +122,13 @@ def find_layout(text: str, name: str) -> Layout:
 
 
 def describes_images(path: Path) -> bool:
-    """Whether a file's header is that of metadata: image ids, and diagnoses or lesions. ValueError: it is no table."""
+    """Whether a header is one of metadata: image ids, and diagnoses or lesions. ValueError where there is no table."""
     layout = find_layout(read_head(path), str(path))
     return layout.has_diagnosis or "lesion_id" in layout.places
 
 
 def _lacks(name: str, columns: Sequence[str]) -> str:
-    """A sentence on the columns that were looked for, with the names that would have done."""
+    """A message on a missing column, with the names that it could have."""
     wanted = " and ".join(f"{column} ({', '.join(COLUMN_NAMES[column][1:])} would do too)" for column in columns)
     return f"{name} lacks the column {wanted}"
 
@@ -150,7 +149,7 @@ def _pick(fields: Sequence[str], layout: Layout, name: str, line: int) -> Row:
 
 
 def _named(fields: Sequence[str], classes: Mapping[str, int], name: str, line: int) -> str:
-    """The class whose column holds the row's only 1."""
+    """The class whose column has the only 1 in the row."""
     values = {column: fields[place].replace(",", ".") for column, place in classes.items()}
     chosen = [column for column, text in values.items() if text in ("1", "1.0")]
     if len(chosen) != 1 or any(text not in ("0", "0.0", "") for column, text in values.items() if column != chosen[0]):
@@ -160,7 +159,7 @@ def _named(fields: Sequence[str], classes: Mapping[str, int], name: str, line: i
 
 
 def _clean(row: Row) -> Row:
-    """The row as the product reads it, with its notes; a diagnosis that is none of the seven stays as it is."""
+    """The cleaned row with its notes; a diagnosis that is none of the seven stays as it is."""
     cleaned = {
         "dx_type": clean_confirmation(row["dx_type"]),
         "age": clean_age(row["age"]),
@@ -187,7 +186,7 @@ def _require_same(first: tuple[int, Row], again: tuple[int, Row], name: str) -> 
 
 
 def _leave_out_strangers(row: Row) -> Row:
-    """Where there need not be diagnoses: one that is none of the seven is left out and noted."""
+    """Where diagnoses are optional, remove and note those that are none of the seven."""
     if not row["dx"] or row["dx"] in CLASS_NAMES:
         return row
     note = f"dx {row['dx'][:40]!r} is none of the seven classes: left out"

@@ -1,4 +1,4 @@
-"""What a folder of HAM10000 holds, in numbers and words: what was joined, left over, doubled and odd."""
+"""A report on a folder of HAM10000, in numbers and words: what was matched, left over, copied and odd."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -18,14 +18,13 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class Report:
-    """What is in a folder of HAM10000; as text, with str().
+    """The content of a folder of HAM10000; str() gives it as text.
 
-    num_images, num_lesions: of the images that were joined; num_without_lesion: of which images the lesion is not
-    known; mixed_lesions: lesions with images of several classes; folders: how many of the images each folder gave.
-    absent: ids listed without an image; unlisted and set_aside: images that no table lists. num_copies: further
-    files of an image that was found already; num_repeated: rows that said the same again. unknown: how many images
-    have no age, sex, ...; notes: what is odd in rows, each with its count. splits: by_lesion and by_image, in words.
-    strays: archives and the like.
+    num_images, num_lesions: of the matched images; num_without_lesion: images whose lesion is unknown; mixed_lesions:
+    lesions with images of several classes; folders: folder -> number of images. absent: ids listed without an image;
+    unlisted and set_aside: images that no table lists. num_copies: further copies of image files; num_repeated:
+    repeated rows. unknown: column -> number of images without a value; notes: oddities in rows, with counts.
+    splits: by_lesion and by_image, in words. strays: archives and the like.
     """
 
     folder: Path
@@ -49,7 +48,7 @@ class Report:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all images of the published training set are there, with their lesions, and no other."""
+        """Whether the images are exactly those of the published training set, with their lesions."""
         counts = (self.num_images, self.num_lesions, self.num_without_lesion)
         return counts == (NUM_IMAGES, NUM_LESIONS, 0) and not self.absent and not self.unlisted
 
@@ -93,7 +92,7 @@ class Report:
 
 
 def make_report(files: Files, joined: Joined) -> Report:
-    """The report on a folder's files and what was joined of them."""
+    """The report on a folder's files and their matches."""
     images = joined.images
     classes_of: dict[str, set[int]] = {}
     for lesion, image_id, label in zip(images["group"], images["id"], images["label"], strict=True):
@@ -126,7 +125,7 @@ def make_report(files: Files, joined: Joined) -> Report:
 
 
 def _some(names: tuple[str, ...], what: str) -> str:
-    """How many, and the first few of them; empty where there are none."""
+    """The count, with the first few names; empty where there are none."""
     if not names:
         return ""
     more = f", and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""

@@ -18,17 +18,17 @@ Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def split_rows(table: pd.DataFrame, seed: int = 0, split: str = "by_lesion") -> Rows:
-    """The rows of training, validation and test: 60/20/20, as many of each class, sorted.
+    """The sorted rows of training, validation and test: 60/20/20, stratified by class.
 
     table: columns id, group (the lesion) and label, as `list_images` gives them. by_lesion: no lesion is in two
-    parts, and the parts are those of the shipped feature bank; an image whose lesion is not known (its group is its
-    own id) counts as a lesion. by_image: lesions may be in several parts. A UserWarning, that of `split_warning`,
+    parts, and the parts are those of the shipped feature bank; an image whose lesion is unknown (its group is its
+    own id) counts as a lesion. by_image: lesions may be in several parts. The UserWarning of `split_warning` is issued
     where one may be in two.
     """
     parts = cut_rows(table, seed, split)
-    told = split_warning(table, parts)
-    if told:
-        warnings.warn(told, stacklevel=2)
+    warning = split_warning(table, parts)
+    if warning:
+        warnings.warn(warning, stacklevel=2)
     return parts
 
 
@@ -43,14 +43,14 @@ def cut_rows(table: pd.DataFrame, seed: int, split: str) -> Rows:
 
 
 def shared_lesions(table: pd.DataFrame, parts: Sequence[np.ndarray]) -> int:
-    """How many lesions have images in more than one of the parts (row numbers each)."""
+    """How many lesions have images in more than one part; parts: arrays of row numbers."""
     lesions = [np.unique(table["group"].to_numpy(dtype=str)[rows]) for rows in parts]
     _, times = np.unique(np.concatenate(lesions), return_counts=True)
     return int((times > 1).sum())
 
 
 def split_warning(table: pd.DataFrame, parts: Sequence[np.ndarray]) -> str:
-    """What is wrong with a split, in words; empty where no lesion can be in two parts."""
+    """A warning about a split, empty where no lesion can be in two parts."""
     shared, unknown = shared_lesions(table, parts), int(np.count_nonzero(table["group"] == table["id"]))
     if not shared and not unknown:
         return ""

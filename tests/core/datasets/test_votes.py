@@ -6,8 +6,7 @@ import torch
 
 from l2d_core.data import DeferralData, Splits
 from l2d_core.datasets.vote_table import VoteColumns, find_images, in_small_type, read_vote_table
-from l2d_core.datasets.voters import ONE_VOTER, Voters
-from l2d_core.datasets.votes import draw_votes, majority, right_probability, shares_of
+from l2d_core.datasets.votes import ONE_VOTER, Voters, draw_votes, expert_probability, majority, shares_of
 
 COUNTS = np.array([[3, 0, 0], [1, 2, 0], [1, 1, 2], [2, 2, 0], [0, 0, 7]])
 COLUMNS = VoteColumns("id", {"cat": "n_cat", "dog": "n_dog"}, "counts")
@@ -22,7 +21,7 @@ def test_shares_and_majority_by_hand():
     shares = shares_of(COUNTS)
     np.testing.assert_allclose(shares[1:3], [[1 / 3, 2 / 3, 0], [0.25, 0.25, 0.5]])
     assert majority(shares).tolist() == [0, 1, 2, 0, 2]  # of equals the first class
-    np.testing.assert_allclose(right_probability(shares, majority(shares)), [1, 2 / 3, 0.5, 0.5, 1])
+    np.testing.assert_allclose(expert_probability(shares, majority(shares)), [1, 2 / 3, 0.5, 0.5, 1])
 
 
 @pytest.mark.parametrize(
