@@ -47,7 +47,7 @@ def privacy() -> str:
     return f"""
 - **Pictures and tables on "Skin lesions"** are held in the server's memory, for your browser tab alone; no file is
   written. "Clear" frees them at once. After the tab is closed nobody but your browser can come back to them, for
-  {kept} seconds; then nobody can, and the memory is freed when the next tab is closed, or the server stops.
+  {kept} seconds; then nobody can, and soon after the memory is freed.
 - **Predictions on "Compare"** are read and the files let go of at once; the numbers in them stay as long as
   pictures do, or until you remove them.
 - **Trainings** are written into the server's folder of runs, and stay until their owner deletes them. All visitors
