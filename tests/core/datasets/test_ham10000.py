@@ -267,6 +267,8 @@ def test_where_there_is_nothing_the_message_says_how_to_get_it(tmp_path, capsys)
     put(tmp_path / "cifar10" / "train" / "cat", "0001.jpg")
     assert find_folder(tmp_path) is None
     assert find_folder(tmp_path / "nowhere") is None
+    with pytest.raises(FileNotFoundError, match=r"no folder .*images.*doi 10\.7910/DVN/DBW86T; CC BY-NC 4\.0"):
+        ham10000.list_images(tmp_path)
     assert main(["data", "ham10000", str(tmp_path)]) == 2
     told = capsys.readouterr().err
     assert told.count("\n") == 1

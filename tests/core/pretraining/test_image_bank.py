@@ -60,10 +60,6 @@ def write_table(root, rows):
     (root / "ham10000" / "HAM10000_metadata.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
 
 
-def table_rows(root):
-    return (root / "ham10000" / "HAM10000_metadata.csv").read_text(encoding="utf-8").splitlines()
-
-
 def test_cifar10_images_are_listed_with_class_and_part(cifar_folder):
     table = cifar10.list_images(cifar_folder)
     assert len(table) == 40
@@ -97,21 +93,6 @@ def test_a_class_folder_without_images_is_named(cifar_folder):
         cifar10.list_images(cifar_folder)
 
 
-def test_ham10000_images_are_matched_by_id_whatever_the_order_of_the_rows(ham_folder):
-    header, *rows = table_rows(ham_folder)
-    forward = ham10000.list_images(ham_folder).set_index("id")
-    write_table(ham_folder, [header, *reversed(rows)])
-    backward = ham10000.list_images(ham_folder).set_index("id")
-    assert forward.sort_index().equals(backward.sort_index())
-    row = forward.loc["ISIC_41"]
-    assert (row["label"], row["group"], row["part"], row["path"].name) == (4, "HAM_40", "", "ISIC_41.jpg")
-
-
-def test_a_missing_ham10000_folder_says_how_to_get_the_data(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"no folder .*images.*doi 10\.7910/DVN/DBW86T; CC BY-NC 4\.0"):
-        ham10000.list_images(tmp_path)
-
-
 def test_a_missing_table_is_named(ham_folder):
     (ham_folder / "ham10000" / "HAM10000_metadata.csv").unlink()
     with pytest.raises(FileNotFoundError, match=r"no file .*HAM10000_metadata\.csv"):
@@ -121,26 +102,6 @@ def test_a_missing_table_is_named(ham_folder):
 def test_missing_columns_are_named_with_those_that_are_there(ham_folder):
     write_table(ham_folder, ["picture,diagnosis", "ISIC_00,nv"])
     with pytest.raises(FileNotFoundError, match=r"lacks the column image_id \(image, .*\); it has picture, diagnosis"):
-        ham10000.list_images(ham_folder)
-
-
-def test_unknown_diagnoses_are_listed_with_their_counts(ham_folder):
-    rows = table_rows(ham_folder)
-    write_table(ham_folder, [row.replace(",mel,", ",SCC,") for row in rows])
-    with pytest.raises(ValueError, match=r"dx must be one of akiec, .*; got 'SCC' \(6 rows\)"):
-        ham10000.list_images(ham_folder)
-
-
-def test_an_image_that_is_listed_twice_is_named(ham_folder):
-    rows = table_rows(ham_folder)
-    write_table(ham_folder, [*rows, rows[5].replace("45.0", "50.0")])
-    with pytest.raises(ValueError, match="image_id must name each image once, got ISIC_04 twice"):
-        ham10000.list_images(ham_folder)
-
-
-def test_a_listed_image_that_is_not_there_is_named(ham_folder):
-    (ham_folder / "ham10000" / "images" / "ISIC_33.jpg").unlink()
-    with pytest.raises(FileNotFoundError, match=r"lacks 1 of the 42 listed images, the first is ISIC_33\.jpg"):
         ham10000.list_images(ham_folder)
 
 
