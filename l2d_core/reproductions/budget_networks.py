@@ -62,7 +62,7 @@ NETWORKS: dict[str, dict[str, RunConfig]] = {
 
 
 @dataclass(frozen=True)
-class Trained:
+class PlannedRun:
     """What a run trains: a loss and a seed, for one budget, or for all where the loss has none."""
 
     dataset: str
@@ -104,11 +104,15 @@ def networks_of(request: Request) -> dict[str, RunConfig]:
     }
 
 
-def plan_runs(dataset: str, seeds: Sequence[int]) -> list[Trained]:
+def plan_runs(dataset: str, seeds: Sequence[int]) -> list[PlannedRun]:
     """All runs on a data set."""
-    once = [Trained(dataset, loss, None, seed) for seed in seeds for loss in ONCE]
+    once = [PlannedRun(dataset, loss, None, seed) for seed in seeds for loss in ONCE]
     each = [
-        Trained(dataset, loss, budget, seed) for seed in seeds for loss in EACH_BUDGET for budget in BUDGETS if budget
+        PlannedRun(dataset, loss, budget, seed)
+        for seed in seeds
+        for loss in EACH_BUDGET
+        for budget in BUDGETS
+        if budget
     ]
     return once + each
 
@@ -157,7 +161,7 @@ def missing_data(request: Request) -> list[str]:
     return missing
 
 
-def _planned(request: Request) -> tuple[Path, dict[str, RunConfig], dict[str, Trained], dict[str, RunConfig]]:
+def _planned(request: Request) -> tuple[Path, dict[str, RunConfig], dict[str, PlannedRun], dict[str, RunConfig]]:
     """The folder of the runs, `networks_of`, and by the name of each run what it trains and its settings."""
     assert request.folder is not None  # `Request`
     bases = networks_of(request)
@@ -166,7 +170,7 @@ def _planned(request: Request) -> tuple[Path, dict[str, RunConfig], dict[str, Tr
     return Path(request.folder) / f"runs-{request.scale}-budgets", bases, plan, configs
 
 
-def _setting(one: Trained) -> str:
+def _setting(one: PlannedRun) -> str:
     title = LAB_DATASETS[one.dataset].title.split(":")[0]
     return title if one.budget is None else f"{title}, budget {one.budget:.0%}"
 
@@ -182,13 +186,14 @@ def _expert_right(run: Run, data_root: Path) -> float:
 
 
 def _points(runs: Mapping[str, Run], dataset: str, seed: int, data_root: Path) -> Iterator[BudgetPoint]:
-    once = {loss: runs[Trained(dataset, loss, None, seed).name] for loss in ONCE}
+    once = {loss: runs[PlannedRun(dataset, loss, None, seed).name] for loss in ONCE}
     validation = once["score"].validation
     temperature = fit_temperature(validation.logits, validation.labels)
-    right = _expert_right(runs[Trained(dataset, "confidence", max(BUDGETS), seed).name], data_root)
+    right = _expert_right(runs[PlannedRun(dataset, "confidence", max(BUDGETS), seed).name], data_root)
     for budget in BUDGETS:
         each = {
-            loss: runs[Trained(dataset, loss, budget, seed).name] if budget else once["score"] for loss in EACH_BUDGET
+            loss: runs[PlannedRun(dataset, loss, budget, seed).name] if budget else once["score"]
+            for loss in EACH_BUDGET
         }
         trained = {loss: run.test for loss, run in {**once, **each}.items()}
         for method, scores, margin in method_margins(trained, temperature, right):
