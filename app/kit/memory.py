@@ -6,7 +6,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterable
-from functools import cache
 from typing import Any
 
 from streamlit import runtime
@@ -47,7 +46,6 @@ def give_back() -> None:
         timer.start()
 
 
-@cache  # once per process
 def free_closed_sessions() -> None:
     """From now on free sessions soon after the time in which their closed tab can be resumed.
 

@@ -1,4 +1,4 @@
-"""What no setting of Streamlit covers: uploads stay in memory, within a limit per session, and metrics are off."""
+"""What no setting of Streamlit covers: uploads within limits and freed in time, and no metrics."""
 
 import threading
 
@@ -19,6 +19,7 @@ def prepare() -> None:
     memory.keep_off_disk()
     if not runtime.exists():  # pages in a test
         return
+    memory.free_closed_sessions()
     server = runtime.get_instance()
     switch_off_metrics(server.stats_mgr)
     if isinstance(server.uploaded_file_mgr, MemoryUploadedFileManager):  # another kind has limits of its own

@@ -4,7 +4,6 @@ import time
 
 import streamlit as st
 
-from app.kit import memory
 from app.kit.notes import DIAGNOSIS_NOTE, MEDICAL_ICON
 from app.kit.text import plain
 from app.lesions import drop, results, state, systems
@@ -72,6 +71,4 @@ def draw() -> None:
         st.rerun()
 
 
-memory.keep_off_disk()
-memory.free_closed_sessions()
 draw()

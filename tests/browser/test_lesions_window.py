@@ -114,14 +114,19 @@ def held_bytes(server):
     return sum(int(number) for number in re.findall(r'cache_type="UploadedFileManager",cache=""} ([0-9]+)', text))
 
 
-def test_clear_lets_go_of_the_bytes_that_the_server_holds(page, lesion_server):
+@pytest.mark.parametrize("way", ["Clear", "the tab is closed"])
+def test_the_bytes_that_the_server_holds_are_freed(context, lesion_server, way):
     data = encode(np.random.default_rng(0).integers(0, 256, (600, 800, 3), dtype=np.uint8))
-    open_page(page, lesion_server)
+    page = open_page(context.new_page(), lesion_server)
     upload(page, file("large.png", data, "image/png"), cards=1)
     assert held_bytes(lesion_server) >= len(data)
-    page.get_by_role("button", name="Clear").click()
-    page.get_by_text("or try the drawn example").wait_for()
-    end = time.monotonic() + 30
+    if way == "Clear":
+        page.get_by_role("button", name="Clear").click()
+        page.get_by_text("or try the drawn example").wait_for()
+    else:
+        page.close()
+    end = time.monotonic() + 60
     while held_bytes(lesion_server) >= len(data):  # the server counts anew every few seconds only
         assert time.monotonic() < end
         time.sleep(0.5)
+    page.close()
