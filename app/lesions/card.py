@@ -10,7 +10,7 @@ from app.kit.html import render
 from app.kit.looks import ESTIMATORS, SYSTEMS, Look
 from app.kit.numbers import percent
 from app.lesions.state import Case, Entry
-from l2d_core.evaluation.similar_cases import Measured, Placed, Reading, Reference, SystemReading
+from l2d_core.evaluation.similar_cases import Measured, RankedEstimate, Reading, Reference, SystemReading
 
 FEW = 10  # test cases, below which a share says little
 SHEET = """
@@ -167,7 +167,7 @@ def _risks(reading: Reading, reference: Reference) -> list[Markup]:
     return machine + expert
 
 
-def _risk(title: str, look: Look, placed: Placed, measured: Measured, who: str) -> Markup:
+def _risk(title: str, look: Look, placed: RankedEstimate, measured: Measured, who: str) -> Markup:
     """A risk in words, beside a histogram of the test cases' risks, whose first bar is for those below 0."""
     shares = measured.histogram["share"].to_numpy()
     return render(
@@ -184,7 +184,7 @@ def _risk(title: str, look: Look, placed: Placed, measured: Measured, who: str) 
     )
 
 
-def evidence(placed: Placed, who: str) -> str:
+def evidence(placed: RankedEstimate, who: str) -> str:
     """The test cases with similar scores, in words."""
     found = placed.evidence
     if found.share is None or found.interval_low is None or found.interval_high is None:

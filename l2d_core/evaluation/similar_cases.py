@@ -38,7 +38,7 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Placed:
+class RankedEstimate:
     """An estimate of P(right), beside those of the test cases.
 
     probability: raw, above 1 where the estimator is unbounded. rank: the share of the test cases whose risk, that is
@@ -66,7 +66,7 @@ class SystemReading:
 
     class_probability: tuple[float, ...]
     predicted: int
-    machine: Placed
+    machine: RankedEstimate
     margin: float
     deferred: bool
 
@@ -76,7 +76,7 @@ class Reading:
     """A case as all systems see it. systems: by surrogate; expert: P(the expert is right) by estimator."""
 
     systems: Mapping[str, SystemReading]
-    expert: Mapping[str, Placed]
+    expert: Mapping[str, RankedEstimate]
 
 
 @dataclass(frozen=True)
@@ -98,12 +98,12 @@ class Measured:
         bins = tuple(_evidence(row) for row in table.to_dict("records"))
         return cls(bins, risks, risk_histogram(risks, below_zero=True))
 
-    def place(self, probability: float) -> Placed:
+    def place(self, probability: float) -> RankedEstimate:
         """An estimate among them; for its bin, one above 1 counts as 1."""
         right_edges = [one.high for one in self.bins]
         evidence = self.bins[bisect_left(right_edges, min(probability, 1.0))]
         at_most = int(np.searchsorted(self.risks, 1 - probability, side="right"))
-        return Placed(probability, evidence, at_most / len(self.risks))
+        return RankedEstimate(probability, evidence, at_most / len(self.risks))
 
 
 def _evidence(row: dict) -> Evidence:
