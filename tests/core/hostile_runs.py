@@ -11,8 +11,8 @@ import torch
 from hostile_tables import PICKLE
 from made_runs import CONFIG, NETWORK, some_scores
 from safetensors.torch import save
+from scores_files import claim, npy, scores_bytes
 
-from l2d_core.data import Scores
 from l2d_core.evaluation.epoch_report import EpochReport
 
 WIDE = {"model": "wide_resnet", "options": {"width": 60}}  # 2 GB of weights
@@ -60,29 +60,8 @@ HISTORIES = [
 ]
 
 
-def npy(value):
-    stream = io.BytesIO()
-    np.lib.format.write_array(stream, np.asarray(value), allow_pickle=False)
-    return stream.getvalue()
-
-
-def claim(shape, descr="<f8"):
-    """An .npy that claims that shape and holds 8 bytes."""
-    stream = io.BytesIO()
-    np.lib.format.write_array_header_1_0(stream, {"descr": descr, "fortran_order": False, "shape": shape})
-    return stream.getvalue() + bytes(8)
-
-
 def scores(compression=zipfile.ZIP_DEFLATED, **change):
-    """Scores as they are saved, with some members replaced by other bytes, or left out where None."""
-    own = some_scores()
-    members = {"format_version": npy(1)} | {field.name: npy(getattr(own, field.name)) for field in fields(Scores)}
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", compression) as archive:
-        for name, content in {**members, **change}.items():
-            if content is not None:
-                archive.writestr(name if "/" in name else f"{name}.npy", content)
-    return stream.getvalue()
+    return scores_bytes(some_scores(), compression, **change)
 
 
 OBJECTS = (

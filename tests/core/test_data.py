@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from some_scores import CLASSES, IDS, some_scores
+from scores_files import CLASSES, IDS, named_scores
 
 from l2d_core.data import DeferralData, Scores
 
@@ -27,7 +27,7 @@ def some_cases(**change):
 def test_an_expert_is_correct_where_asked_and_right():
     assert some_cases().expert_correct.tolist() == [[True], [False], [True], [False], [False]]
     asked_twice = [[True, False], [True, False], [False, False], [False, False], [True, True]]
-    assert some_scores().expert_correct.tolist() == asked_twice
+    assert named_scores().expert_correct.tolist() == asked_twice
 
 
 def test_unasked_cases_hold_no_answers():
@@ -109,7 +109,7 @@ def test_an_input_that_is_not_finite_is_named_with_its_case(bad):
 )
 def test_scores_that_do_not_fit_together_are_refused(change, message):
     with pytest.raises(ValueError, match=message):
-        some_scores(**change)
+        named_scores(**change)
 
 
 def test_plain_arrays_become_scores_with_numbered_names():
@@ -153,7 +153,7 @@ def test_arrays_of_which_no_scores_can_be_made_are_refused(logits, answers, mess
 
 def test_replacing_a_part_checks_anew():
     with pytest.raises(ValueError, match=r"labels must lie in 0\.\.1"):
-        replace(some_scores(), labels=np.full(5, 2))
+        replace(named_scores(), labels=np.full(5, 2))
 
 
 def test_a_subset_is_taken_by_flags_too_and_other_numbers_are_refused():

@@ -3,43 +3,16 @@
 import io
 import pickle
 import struct
-import zipfile
 from dataclasses import fields
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from some_scores import IDS, some_scores
+from scores_files import IDS, claim, named_scores, npy, scores_bytes
 
 from l2d_core.common.array_files import load_arrays, save_arrays
 from l2d_core.data import MAX_SCORES_BYTES, Scores
-
-
-def npy(array, *, allow_pickle=False):
-    """The bytes of an .npy file."""
-    file = io.BytesIO()
-    np.lib.format.write_array(file, np.asarray(array), allow_pickle=allow_pickle)
-    return file.getvalue()
-
-
-def claim(shape, descr="<f8"):
-    """An .npy header for an array of that shape, and no more than 8 bytes of it."""
-    file = io.BytesIO()
-    np.lib.format.write_array_header_1_0(file, {"descr": descr, "fortran_order": False, "shape": shape})
-    return file.getvalue() + bytes(8)
-
-
-def scores_bytes(**change):
-    """An .npz as `save` writes it, with some members replaced by other bytes, or left out where None."""
-    scores = some_scores()
-    members = {"format_version": npy(1)} | {field.name: npy(getattr(scores, field.name)) for field in fields(scores)}
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, content in {**members, **change}.items():
-            if content is not None:
-                archive.writestr(f"{name}.npy", content)
-    return file.getvalue()
 
 
 @pytest.fixture
@@ -67,7 +40,7 @@ def assert_same(one, other):
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_scores_come_back_from_a_file_as_they_were(dtype, tmp_path):
-    scores = some_scores(logits=some_scores().logits.astype(dtype))
+    scores = named_scores(logits=named_scores().logits.astype(dtype))
     scores.save(tmp_path / "scores.npz")
     assert_same(Scores.load(tmp_path / "scores.npz"), scores)
     assert_same(Scores.load(str(tmp_path / "scores.npz")), scores)
@@ -75,33 +48,33 @@ def test_scores_come_back_from_a_file_as_they_were(dtype, tmp_path):
 
 
 def test_the_hand_made_file_of_these_tests_is_one_that_loads(load):
-    assert_same(load(scores_bytes()), some_scores())
+    assert_same(load(scores_bytes(named_scores())), named_scores())
 
 
 def test_scores_come_back_from_memory_too():
-    assert_same(Scores.load(io.BytesIO(scores_bytes())), some_scores())
+    assert_same(Scores.load(io.BytesIO(scores_bytes(named_scores()))), named_scores())
 
 
 @given(ids=st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), min_size=5, max_size=5))
 @settings(max_examples=30, deadline=None)
 def test_any_text_survives_as_an_id(ids, tmp_path_factory):
     path = tmp_path_factory.mktemp("scores") / "scores.npz"
-    some_scores(ids=np.array(ids)).save(path)
+    named_scores(ids=np.array(ids)).save(path)
     assert Scores.load(path).ids.tolist() == ids
 
 
 def test_the_same_scores_give_the_same_bytes(tmp_path):
     for name in ("one", "two"):
-        some_scores().save(tmp_path / name)
+        named_scores().save(tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
 def test_a_failed_write_leaves_the_old_file_alone(tmp_path):
     path = tmp_path / "scores.npz"
-    some_scores().save(path)
+    named_scores().save(path)
     with pytest.raises(ValueError, match="ids must be a plain array, got object: it could only be stored as a pickle"):
-        some_scores(ids=np.array(IDS, dtype=object)).save(path)
-    assert_same(Scores.load(path), some_scores())
+        named_scores(ids=np.array(IDS, dtype=object)).save(path)
+    assert_same(Scores.load(path), named_scores())
 
 
 sprung = []
@@ -123,7 +96,7 @@ def test_a_pickle_is_refused_unopened(load):
     pickle.loads(pickle.dumps(Trap()))
     assert sprung == ["unpickled"]  # the trap works
     with pytest.raises(ValueError, match=r"not a readable \.npz file of plain arrays: Object arrays cannot be loaded"):
-        load(scores_bytes(ids=npy(trapped, allow_pickle=True)))
+        load(scores_bytes(named_scores(), ids=npy(trapped, allow_pickle=True)))
     with pytest.raises(ValueError, match=r"not a readable \.npz file"):
         load(pickle.dumps(Trap()))
     assert sprung == ["unpickled"]
@@ -132,15 +105,15 @@ def test_a_pickle_is_refused_unopened(load):
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.7, 0.99])
 def test_a_truncated_file_is_named_and_refused(share, tmp_path):
     path = tmp_path / "cut.npz"
-    whole = scores_bytes()
+    whole = scores_bytes(named_scores())
     path.write_bytes(whole[: int(share * len(whole))])
     with pytest.raises(ValueError, match=r"cut\.npz is not a readable \.npz file"):
         Scores.load(path)
 
 
 def test_a_flipped_bit_is_found_by_the_checksum(load):
-    content = bytearray(scores_bytes())
-    place = content.find(some_scores().logits.tobytes())
+    content = bytearray(scores_bytes(named_scores()))
+    place = content.find(named_scores().logits.tobytes())
     assert place > 0
     content[place + 3] ^= 1
     with pytest.raises(ValueError, match=r"not a readable \.npz file.*CRC"):
@@ -153,7 +126,7 @@ def test_a_missing_file_is_a_missing_file(tmp_path):
 
 
 def test_a_zip_that_claims_too_large_a_size_is_refused_before_it_is_unpacked(load):
-    content = bytearray(scores_bytes())
+    content = bytearray(scores_bytes(named_scores()))
     entry = content.rfind(b"PK\x01\x02")  # the last entry of the central directory; the unpacked size is at byte 24
     content[entry + 24 : entry + 28] = struct.pack("<I", 2**32 - 2)
     with pytest.raises(ValueError, match=f"unpacks to 4,29.*, more than the {MAX_SCORES_BYTES:,} allowed"):
@@ -183,19 +156,19 @@ def test_the_allowed_size_is_the_sum_over_the_members(tmp_path):
 )
 def test_a_lying_header_inside_the_zip_is_refused(content, load):
     with pytest.raises(ValueError, match=r"not a readable \.npz file of plain arrays"):
-        load(scores_bytes(logits=content))
+        load(scores_bytes(named_scores(), logits=content))
 
 
 def test_another_format_version_is_refused(load):
     for version in (2, 0, "1", [1]):
         with pytest.raises(ValueError, match=r"the scores file has format .*; this version reads 1$"):
-            load(scores_bytes(format_version=npy(version)))
+            load(scores_bytes(named_scores(), format_version=npy(version)))
 
 
 @pytest.mark.parametrize("name", ["format_version", *(field.name for field in fields(Scores))])
 def test_a_missing_array_is_named(name, load):
     with pytest.raises(ValueError, match=f"the scores file lacks {name}; it holds "):
-        load(scores_bytes(**{name: None}))
+        load(scores_bytes(named_scores(), **{name: None}))
 
 
 @pytest.mark.parametrize(
@@ -211,7 +184,7 @@ def test_a_missing_array_is_named(name, load):
 def test_a_file_is_checked_like_scores_made_by_hand(change, message, load):
     (name, value), *_ = change.items()
     with pytest.raises(ValueError, match=message):
-        load(scores_bytes(**{name: npy(value)}))
+        load(scores_bytes(named_scores(), **{name: npy(value)}))
 
 
 @pytest.mark.parametrize(
@@ -221,4 +194,4 @@ def test_a_file_is_checked_like_scores_made_by_hand(change, message, load):
 )
 def test_a_member_of_another_kind_is_refused_with_a_message(change, load):
     with pytest.raises(ValueError, match=next(iter(change))):
-        load(scores_bytes(**change))
+        load(scores_bytes(named_scores(), **change))
