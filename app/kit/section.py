@@ -1,12 +1,11 @@
 """A section of charts: its question, an explanation, a switch from charts to numbers, and the table to download."""
 
-from html import escape
-
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from app.kit import charts, csv_files
+from app.kit.html import render
 from app.kit.looks import ESTIMATORS
 
 VIEWS = ("Charts", "Numbers")
@@ -47,7 +46,7 @@ def chart(spec: charts.Spec, key: str, name: str, text: str) -> None:
     chart instead of moving its marks.
     """
     st.vega_lite_chart(spec, key=key, alt=f"{name}. Its numbers are in the text that follows.")
-    st.html(f'<p class="for-screen-readers">{escape(text)}</p>')
+    st.html(render('<p class="for-screen-readers">{{ text }}</p>', text=text))
 
 
 def name_of(estimator: str) -> str:

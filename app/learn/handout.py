@@ -2,16 +2,30 @@
 
 import re
 from collections.abc import Callable, Sequence
-from html import escape
 
 import streamlit as st
+from markupsafe import Markup, escape
 
 from app.kit import document, glossary
+from app.kit.html import render
 from app.kit.notes import DIAGNOSIS_NOTE
 from app.learn import frame, state
 from app.learn.frame import Answer, Sheet
 
-WIDTH, SMALL = 520, 300
+WIDTH, SMALL = 520, 300  # of charts, in pixels
+MAX_WORDS = 400  # longer texts, which list every bar, are left to the charts
+_START = """<p>When should a machine ask, and why must it be honest about it?</p><p class="note">{{ note }}</p>"""
+_STEP = """<h2>{{ number }}. {{ title }}</h2><p>{{ text }}</p>
+<p>Set: {{ settings }}</p>
+<div class="charts">
+{% for svg, name in figures %}<figure>{{ svg }}<figcaption>{{ name }}</figcaption></figure>{% endfor %}
+</div>
+{% for caption in captions %}<p><small>{{ caption }}</small></p>{% endfor %}
+{% for spoken in words %}<p>{{ spoken }}</p>{% endfor %}
+<p><b>Think first.</b> {{ question }}</p><p>{{ answer }}</p>
+"""
+_GLOSSARY = """<h2>Glossary</h2>
+<ul>{% for word, meaning, _ in words %}<li><b>{{ word }}.</b> {{ meaning }}</li>{% endfor %}</ul>"""
 Step = tuple[str, Callable[[], Answer]]
 Page = tuple[str, Sheet, Answer]
 
@@ -51,29 +65,28 @@ def _all_pages(steps: Sequence[Step], now: int, sheet: Sheet, answer: Answer) ->
 
 def html(pages: Sequence[Page]) -> str:
     """The file; all text is escaped before its Markdown is read."""
-    parts = [
-        "<p>When should a machine ask, and why must it be honest about it?</p>",
-        f'<p class="note">{DIAGNOSIS_NOTE}</p>',
-    ]
-    for number, (title, sheet, answer) in enumerate(pages, 1):
-        small = SMALL if len(sheet.pictures) > 2 else WIDTH
-        figures = [
-            f"<figure>{document.svg(document.alone(spec, small))}<figcaption>{escape(name)}</figcaption></figure>"
-            for spec, name, _ in sheet.pictures
-        ]
-        parts += [
-            f"<h2>{number}. {escape(title)}</h2><p>{plain_html(sheet.text)}</p>",
-            "<p>Set: " + escape("; ".join(f"{label}: {value}" for label, value in sheet.settings)) + "</p>",
-            f'<div class="charts">{"".join(figures)}</div>',
-            *(f"<p><small>{escape(caption)}</small></p>" for caption in sheet.captions),
-            *(f"<p>{escape(words)}</p>" for _, _, words in sheet.pictures if len(words) < 400),
-            f"<p><b>Think first.</b> {plain_html(answer.question)}</p><p>{plain_html(answer.answer)}</p>",
-        ]
-    words = "".join(f"<li><b>{escape(word)}.</b> {escape(meaning)}</li>" for word, meaning, _ in glossary.WORDS)
-    return document.page("Learning to defer: a lesson", [*parts, f"<h2>Glossary</h2><ul>{words}</ul>"])
+    steps = [_step_html(number, *page) for number, page in enumerate(pages, 1)]
+    parts = [render(_START, note=DIAGNOSIS_NOTE), *steps, render(_GLOSSARY, words=glossary.WORDS)]
+    return document.page("Learning to defer: a lesson", parts)
 
 
-def plain_html(text: str) -> str:
+def _step_html(number: int, title: str, sheet: Sheet, answer: Answer) -> str:
+    width = SMALL if len(sheet.pictures) > 2 else WIDTH
+    return render(
+        _STEP,
+        number=number,
+        title=title,
+        text=plain_html(sheet.text),
+        settings="; ".join(f"{label}: {value}" for label, value in sheet.settings),
+        figures=[(Markup(document.svg(document.alone(spec, width))), name) for spec, name, _ in sheet.pictures],
+        captions=sheet.captions,
+        words=[words for _, _, words in sheet.pictures if len(words) < MAX_WORDS],
+        question=plain_html(answer.question),
+        answer=plain_html(answer.answer),
+    )
+
+
+def plain_html(text: str) -> Markup:
     """The text escaped, with Markdown's bold and italics as HTML."""
-    text = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(text))
-    return re.sub(r"\*(.+?)\*", r"<i>\1</i>", text)
+    text = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", str(escape(text)))
+    return Markup(re.sub(r"\*(.+?)\*", r"<i>\1</i>", text))
