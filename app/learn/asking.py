@@ -19,31 +19,31 @@ SEEDS = 4
 
 def why_ask() -> Answer:
     """Two parties that err on different cases are better together."""
-    seen = learn_numbers.shipped(learn_numbers.PHOTOS)
-    own = learn_numbers.own_choice(seen)
+    view = learn_numbers.shipped(learn_numbers.PHOTOS)
+    own = learn_numbers.own_choice(view)
     text, place = step(
-        f"A **network**, a program that has learned from examples, sorts {len(seen):,} small photographs into ten "
+        f"A **network**, a program that has learned from examples, sorts {len(view):,} small photographs into ten "
         "classes. An expert, here a simulated one, knows some of the classes well. **Learning to defer** trains the "
         "network to say, case by case, whether it should answer or ask. Move the slider: the cases in which asking "
         "gains most are handed over first."
     )
     with text:
-        asked = slide_share("Handed to the expert", "asked", 0, 100, 0)
-    team = learn_numbers.team(seen, asked)
+        share = slide_share("Handed to the expert", "asked", 0, 100, 0)
+    team = learn_numbers.team(view, share)
     with text:
         st.markdown(
             f"- the machine alone is right in **{percent(team.machine.value)}**\n"
             f"- the expert alone in **{percent(team.expert.value)}**\n"
             f"- both together, now, in **{percent(team.system.value)}** of n = {team.system.n:,} photographs"
         )
-    curve = learn_numbers.team_curve(seen)
+    curve = learn_numbers.team_curve(view)
     with place:
         machine, expert = team.machine.value or 0.0, team.expert.value or 0.0
         picture(
-            learn_charts.team(curve, (asked, team.system.value or 0.0), machine, expert),
+            learn_charts.team(curve, (share, team.system.value or 0.0), machine, expert),
             "learn-team",
             "Share right against the share handed to the expert",
-            f"With {percent(asked, 0)} handed over, both together are right in {percent(team.system.value)}; the "
+            f"With {percent(share, 0)} handed over, both together are right in {percent(team.system.value)}; the "
             f"machine alone in {percent(team.machine.value)}, the expert alone in {percent(team.expert.value)}.",
         )
         explain("Curve: both together. Dot: where your slider stands. Dashed: each alone.")
@@ -52,7 +52,7 @@ def why_ask() -> Answer:
         "The expert alone is far worse than the machine. How can asking help at all?",
         f"Because they err on different cases. Of the photographs that the machine gets wrong, the expert gets "
         f"{percent(team.expert_on_machine_errors.value)} right (n = {team.expert_on_machine_errors.n:,}). Left to "
-        f"itself the network hands over {percent(own)}; the curve is highest at {percent(best['asked'], 0)}. Hand "
+        f"itself the network hands over {percent(own)}; the curve is highest at {percent(best['deferred'], 0)}. Hand "
         "over much more than that, and the expert gets cases that the machine knew better.",
     )
 

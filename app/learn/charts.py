@@ -13,10 +13,10 @@ ODDS_END = 2.0
 
 
 def team(curve: pd.DataFrame, point: tuple[float, float], machine: float, expert: float) -> Spec:
-    """System accuracy against the share deferred. curve: asked, accuracy; point: the current asked and accuracy."""
+    """System accuracy against the share deferred. curve: deferred, accuracy; point: both now."""
     rules = arrow({"who": ["machine alone", "expert alone"], "accuracy": [machine, expert]})
-    tables = {"curve": arrow({name: curve[name] for name in ("asked", "accuracy")}), "rules": rules}
-    return with_data(_team_spec(), **tables, point=arrow({"asked": [point[0]], "accuracy": [point[1]]}))
+    tables = {"curve": arrow({name: curve[name] for name in ("deferred", "accuracy")}), "rules": rules}
+    return with_data(_team_spec(), **tables, point=arrow({"deferred": [point[0]], "accuracy": [point[1]]}))
 
 
 def by_class(table: pd.DataFrame) -> Spec:
@@ -57,9 +57,11 @@ def risks(table: pd.DataFrame, most: float) -> Spec:
 def _team_spec() -> Spec:
     look = PARTIES["system"]
     curve, rules, point = (alt.Chart(alt.NamedData(name)) for name in ("curve", "rules", "point"))
-    x = alt.X("asked:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", title="share handed to the expert"))
+    x = alt.X(
+        "deferred:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", title="share handed to the expert")
+    )
     y = alt.Y("accuracy:Q", scale=alt.Scale(zero=False), axis=alt.Axis(format="%", title="share right"))
-    numbers = tooltips(("asked", "handed over", ".0%"), ("accuracy", "right", ".1%"))
+    numbers = tooltips(("deferred", "handed over", ".0%"), ("accuracy", "right", ".1%"))
     rule_names = rules.mark_text(align="right", baseline="bottom", dx=-4, color=GREY, fontSize=12)
     return finish(
         alt.layer(

@@ -1,4 +1,4 @@
-"""The numbers of the lesson, each computed when it is shown: from shipped runs, from a draw, or from a formula."""
+"""The numbers of the lesson, computed when they are shown: from shipped runs, from a draw, or from a formula."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,47 +39,47 @@ def shipped(folder: Path) -> EstimatorView:
 
 @dataclass(frozen=True)
 class Team:
-    """Who is right where a share is handed over; of all cases, of the handed over, of the machine's errors."""
+    """Accuracies when a share is deferred: on all cases, on the deferred ones, on the machine's errors."""
 
     system: Statistic
     machine: Statistic
     expert: Statistic
-    asked: Statistic
-    machine_on_asked: Statistic
-    expert_on_asked: Statistic
+    deferred: Statistic
+    machine_on_deferred: Statistic
+    expert_on_deferred: Statistic
     expert_on_machine_errors: Statistic
 
 
-def team(seen: EstimatorView, asked: float) -> Team:
-    """The machine and the expert together, where the share `asked` (0..1) is handed over, what gains most first."""
-    deferred = np.zeros(len(seen), dtype=bool)
-    deferred[seen.order[: num_within_budget(asked, len(seen))]] = True
-    machine, expert = seen.machine_correct, seen.expert_correct
+def team(view: EstimatorView, share: float) -> Team:
+    """The accuracies when this share (0..1) of the cases is deferred, those that gain most first."""
+    deferred = np.zeros(len(view), dtype=bool)
+    deferred[view.order[: num_within_budget(share, len(view))]] = True
+    machine, expert = view.machine_correct, view.expert_correct
     return Team(
         system=Statistic.mean_of(np.where(deferred, expert, machine)),
         machine=Statistic.mean_of(machine),
         expert=Statistic.mean_of(expert),
-        asked=Statistic.mean_of(deferred),
-        machine_on_asked=Statistic.mean_of(machine[deferred]),
-        expert_on_asked=Statistic.mean_of(expert[deferred]),
+        deferred=Statistic.mean_of(deferred),
+        machine_on_deferred=Statistic.mean_of(machine[deferred]),
+        expert_on_deferred=Statistic.mean_of(expert[deferred]),
         expert_on_machine_errors=Statistic.mean_of(expert[~machine]),
     )
 
 
-def own_choice(seen: EstimatorView) -> float:
-    """The share that the system hands over by itself."""
-    return float(estimates.decide(seen).mean())
+def own_choice(view: EstimatorView) -> float:
+    """The share that the system defers by its own rule."""
+    return float(estimates.decide(view).mean())
 
 
-def team_curve(seen: EstimatorView) -> pd.DataFrame:
-    """How often both together are right, at 101 shares handed over: asked, accuracy."""
-    curve = coverage_curve(seen)
-    return pd.DataFrame({"asked": 1 - curve["coverage"], "accuracy": curve["system_accuracy"]})
+def team_curve(view: EstimatorView) -> pd.DataFrame:
+    """System accuracy at 101 shares deferred: columns deferred, accuracy."""
+    curve = coverage_curve(view)
+    return pd.DataFrame({"deferred": 1 - curve["coverage"], "accuracy": curve["system_accuracy"]})
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """A forecaster that was made up: what it says, and what came true, (N,) each."""
+    """A made-up forecaster: its estimates and the outcomes, (N,) each."""
 
     said: np.ndarray
     came_true: np.ndarray
@@ -90,7 +90,7 @@ class Forecast:
 
     @property
     def above_one(self) -> pd.DataFrame:
-        """No row: what it says is a probability."""
+        """Empty: its estimates are probabilities."""
         return pd.DataFrame(columns=["share_correct", "cases", "cases_right"], dtype=float)
 
     def error(self, bins: int) -> float:
@@ -98,12 +98,12 @@ class Forecast:
         return binned.calibration_error(self.said, self.came_true, bins=bins)
 
     def error_by_chance(self, bins: int) -> float:
-        """The ECE that it would show on average if it were right about every probability."""
+        """Its mean ECE if every probability were correct."""
         return binned.calibration_error_by_chance(self.said, bins=bins)
 
 
 def forecast(num_cases: int, boldness: float, seed: int) -> Forecast:
-    """Draw a forecaster who knows the probabilities, and says them with log-odds times `boldness`: 1 is honest.
+    """Draw a forecaster that knows the probabilities and reports their log-odds times `boldness`; 1 is honest.
 
     The true probabilities are spread as Beta(2.4, 1.2), most of them high.
     """
@@ -114,7 +114,7 @@ def forecast(num_cases: int, boldness: float, seed: int) -> Forecast:
 
 @dataclass(frozen=True)
 class Optimum:
-    """What the softmax loss aims at for one case with two classes: the classes' shares and the deferral's."""
+    """The optimum of the softmax loss for one case with two classes: the shares of the classes and of deferring."""
 
     classes: tuple[float, float]
     defer: float
@@ -127,29 +127,29 @@ def softmax_optimum(first_class: float, expert_right: float) -> Optimum:
 
 
 def odds_after(expert_right: float, slip: float | np.ndarray) -> np.ndarray:
-    """What the odds say where the deferral's logit is off by `slip`: P e^slip, without an upper end."""
+    """The odds' estimate when the deferral logit is off by `slip`: P e^slip, without an upper bound."""
     return expert_right * np.exp(slip)
 
 
 def sigmoid_after(expert_right: float, slip: float | np.ndarray) -> np.ndarray:
-    """What one-vs-all says where its deferral logit is off by as much: sigmoid(logit P + slip), never above 1."""
+    """One-vs-all's estimate when its deferral logit is off by `slip`: sigmoid(logit P + slip), at most 1."""
     return special.expit(special.logit(np.clip(expert_right, 1e-9, 1 - 1e-9)) + slip)
 
 
 def proxy(expert_right: float | np.ndarray) -> np.ndarray:
-    """What the proxy says of an expert who is right with probability P, at the optimum: P / (1 + P)."""
+    """The proxy's estimate at the optimum for an expert who is right with probability P: P / (1 + P)."""
     return np.asarray(expert_right) / (1 + np.asarray(expert_right))
 
 
 @cache
 def highest_proxy() -> float:
-    """The highest that the shipped softmax network's proxy says of any test photograph."""
+    """The highest estimate of the shipped softmax network's proxy on the test photographs."""
     return float(expert_probability(open_run(PHOTOS_SOFTMAX).test, "proxy").max())
 
 
 @dataclass(frozen=True)
 class Grouped:
-    """An estimate that only knows in which of some groups a case lies. low, high, said: a row a group."""
+    """An estimate that is constant within each of some groups of cases. said: one row per group."""
 
     groups: int
     error: float
@@ -170,20 +170,20 @@ def grouped(groups: int) -> Grouped:
     own, new = np.searchsorted(edges, held_out), np.searchsorted(edges, estimate)
     shares = np.bincount(own, held_out_right, groups) / np.maximum(np.bincount(own, minlength=groups), 1)
     said = shares[new]
-    seen = shipped(PHOTOS)
-    deferred = said >= seen.confidence
+    view = shipped(PHOTOS)
+    deferred = said >= view.confidence
     return Grouped(
         groups=groups,
         error=binned.calibration_error(said, right),
         decomposition=brier_decomposition(said, right),
-        system=Statistic.mean_of(np.where(deferred, seen.expert_correct, seen.machine_correct)),
+        system=Statistic.mean_of(np.where(deferred, view.expert_correct, view.machine_correct)),
         said=shares,
     )
 
 
 @dataclass(frozen=True)
 class Understated:
-    """Of the cases whose risk is said to be at most some share: how many, the mean of what is said, what is true."""
+    """The cases with a predicted risk of at most some share: how many, their mean predicted and their true risk."""
 
     n: int
     said: float | None
@@ -193,24 +193,24 @@ class Understated:
 
 
 def understated(most_risk: float) -> Mapping[str, Understated]:
-    """By surrogate: what is said and what is true of the lesions whose risk of asking is said to be at most that."""
+    """By surrogate: predicted and true risk of the lesions with a predicted risk of deferring of at most this."""
     found = {}
     for name, folder in LESIONS.items():
-        seen = shipped(folder)
-        risk = 1 - np.minimum(seen.probability, 1)
+        view = shipped(folder)
+        risk = 1 - np.minimum(view.probability, 1)
         chosen = risk <= most_risk
         n = int(chosen.sum())
         if n == 0:
             found[name] = Understated(0, None, None, None, None)
             continue
-        wrong = float((~seen.expert_correct[chosen]).mean())
+        wrong = float((~view.expert_correct[chosen]).mean())
         low, high = (float(end[0]) for end in wilson_interval([wrong], [n]))
         found[name] = Understated(n, float(risk[chosen].mean()), wrong, low, high)
     return found
 
 
 def share_handed_over(scores: Sequence[Scores], class_names: tuple[str, ...]) -> pd.DataFrame:
-    """Which share of each class's test cases goes to the expert, the mean over seeds: class, n, share."""
+    """The share of each class's test cases that is deferred, mean over seeds: columns class, n, share."""
     deferred = np.mean([defer_by_argmax(one.logits, one.num_experts) for one in scores], axis=0)
     labels = scores[0].labels
     n = np.bincount(labels, minlength=len(class_names))
@@ -219,7 +219,7 @@ def share_handed_over(scores: Sequence[Scores], class_names: tuple[str, ...]) ->
 
 
 def machine_alone(scores: Sequence[Scores], class_names: tuple[str, ...]) -> np.ndarray:
-    """How often the machine alone is right in each class, (K,), the mean over seeds."""
+    """The machine's accuracy in each class, (K,), mean over seeds."""
     labels = scores[0].labels
     right = np.mean([one.logits[:, : one.num_classes].argmax(1) == one.labels for one in scores], axis=0)
     return np.bincount(labels, right, len(class_names)) / np.maximum(np.bincount(labels, minlength=len(class_names)), 1)

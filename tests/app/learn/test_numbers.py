@@ -15,9 +15,9 @@ from l2d_core.runs.folder import open_run
 def test_handing_over_nothing_or_everything_leaves_one_of_the_two():
     seen = numbers.shipped(numbers.PHOTOS)
     none, every = numbers.team(seen, 0), numbers.team(seen, 1)
-    assert (none.system, none.asked.value) == (none.machine, 0)
-    assert (every.system, every.asked.value) == (every.expert, 1)
-    assert none.expert_on_asked.value is None
+    assert (none.system, none.deferred.value) == (none.machine, 0)
+    assert (every.system, every.deferred.value) == (every.expert, 1)
+    assert none.expert_on_deferred.value is None
 
 
 def test_the_team_is_that_of_a_forced_budget_and_lies_on_its_curve():
@@ -25,7 +25,7 @@ def test_the_team_is_that_of_a_forced_budget_and_lies_on_its_curve():
     scores = open_run(numbers.PHOTOS).test
     deferred = defer_by_budget(margin_of_scores(scores), 0.1, forced=True)
     assert numbers.team(seen, 0.1).system.value == accuracies(scores, deferred)["system"].value
-    curve = numbers.team_curve(seen).set_index("asked")
+    curve = numbers.team_curve(seen).set_index("deferred")
     assert curve["accuracy"].iloc[90] == pytest.approx(numbers.team(seen, 0.1).system.value)
     assert numbers.own_choice(seen) == defer_by_argmax(scores.logits).mean()
 
@@ -34,7 +34,7 @@ def test_the_weaker_expert_helps_the_shipped_network_as_the_lesson_says():
     seen = numbers.shipped(numbers.PHOTOS)
     team = numbers.team(seen, numbers.own_choice(seen))
     assert team.expert.value < 0.6 < team.machine.value < team.system.value
-    assert team.expert_on_asked.value > team.machine_on_asked.value
+    assert team.expert_on_deferred.value > team.machine_on_deferred.value
 
 
 def test_the_papers_worked_example():
