@@ -10,7 +10,16 @@ from app.jobs.menu import DATASETS, NETWORKS, QUICK, TrainDataset, first_start, 
 from app.kit import expert_panel
 from app.train import state
 from l2d_core.common.paths import DATA_ROOT
-from l2d_core.config import AUGMENTATIONS, CLASS_WEIGHTS, OPTIMIZERS, PRECISIONS, SCHEDULES, ExpertConfig, RunConfig
+from l2d_core.config import (
+    AUGMENTATIONS,
+    CLASS_WEIGHTS,
+    MAX_EPOCHS,
+    OPTIMIZERS,
+    PRECISIONS,
+    SCHEDULES,
+    ExpertConfig,
+    RunConfig,
+)
 from l2d_core.surrogates import SURROGATES
 
 SETTINGS = (
@@ -44,7 +53,6 @@ WORDS = {
     "crop_flip_colour": "shifts, flips and colours",
     "sqrt": "root of balanced",
 }
-MAX_EPOCHS = 100_000
 KINDS = {"per_class": "Simulated", "human": "People", "learned": "Trained network"}
 
 

@@ -13,7 +13,7 @@ from app.jobs import menu as train_menu
 from app.jobs.menu import DATASETS
 from app.train import start
 from app.train.estimate import Estimate, measure
-from l2d_core.config import ExpertConfig
+from l2d_core.config import MAX_EPOCHS, ExpertConfig
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +38,10 @@ def test_settings_that_do_not_go_together_are_named_and_cannot_be_trained(key, v
     assert not app.exception
     assert [warning.value for warning in app.warning if message in warning.value]
     assert not [label for label in labels(app) if label.startswith("Train")]
+
+
+def test_no_more_epochs_can_be_asked_for_than_a_run_may_have():
+    assert open_train().number_input(key="train_epochs").max == MAX_EPOCHS
 
 
 def test_a_data_set_that_is_not_there_says_how_to_get_it(monkeypatch):
