@@ -18,23 +18,20 @@ from typing import Any
 
 import dask.config
 import pandas as pd
-import torch
 from dask.system import CPU_COUNT
 from distributed import CancelledError, Client, Future, Nanny, Scheduler, SpecCluster, wait
 from distributed.security import Security
-from distributed.system import MEMORY_LIMIT
 
 from l2d_core.baselines.network_losses import LOSSES
-from l2d_core.common.environment import pick_device
 from l2d_core.common.files import write_whole
 from l2d_core.config import RunConfig
 from l2d_core.runs.folder import is_done, open_run
 from l2d_core.runs.lock import hold
+from l2d_core.sweeps.machine import plan_workers, visible_gpus
 from l2d_core.sweeps.results import Outcome, measures_of, sweep_table
-from l2d_core.sweeps.worker import keys_in_hand, reason, train_run
+from l2d_core.sweeps.worker import first_cause, keys_in_hand, reason, train_run
 
 RESULTS_TABLE = "results.csv"
-BYTES_A_WORKER = 5 << 29  # 2.5 GiB: a training on CIFAR-10 needs less
 LOOK_SECONDS, STOP_SECONDS = 0.5, 60.0
 LOST = "the scheduler gave it up, or was lost; started again it goes on from its last epoch"
 # The terminal sends Ctrl-C to the workers as well; they stop when the scheduler says so, with their results kept.
@@ -132,22 +129,6 @@ def _see_through(
         save()
 
 
-def plan_workers(device: str, runs: int, workers: int | None = None, threads: int | None = None) -> tuple[int, int]:
-    """The number of workers of an embedded cluster, and of torch's threads in each; numbers that are given stay.
-
-    One worker per GPU; on the CPU one per core, limited by memory and by the number of runs; together they have no
-    more threads than there are cores. ValueError where a number is below 1, or the device is not here.
-    """
-    for name, number in (("workers", workers), ("threads", threads)):
-        if number is not None and number < 1:
-            raise ValueError(f"{name} must be at least 1, got {number}")
-    is_cpu = pick_device(device).type == "cpu"
-    if workers is None:
-        most = min(CPU_COUNT, MEMORY_LIMIT // BYTES_A_WORKER) if is_cpu else len(_visible_gpus(device))
-        workers = max(1, min(most, runs))
-    return workers, threads or max(1, CPU_COUNT // workers)
-
-
 @contextmanager
 def open_cluster(
     scheduler: str | None = None,
@@ -186,7 +167,7 @@ def _start_cluster(stack: ExitStack, count: int, device: str) -> Client:
         "dashboard_address": "127.0.0.1:0",
         "dashboard": False,
     }
-    gpus = _visible_gpus(device)
+    gpus = visible_gpus(device)
     log = logging.getLogger("distributed")
     level = log.level
     log.setLevel(logging.CRITICAL + 1)  # a start that fails ends in one message, without Dask's tracebacks
@@ -199,16 +180,9 @@ def _start_cluster(stack: ExitStack, count: int, device: str) -> Client:
         )
         return stack.enter_context(Client(stack.enter_context(cluster), security=security, set_as_default=False))
     except Exception as problem:
-        raise OSError(f"the worker processes could not be started: {_first_cause(problem)}") from problem
+        raise OSError(f"the worker processes could not be started: {first_cause(problem)}") from problem
     finally:
         log.setLevel(level)
-
-
-def _first_cause(problem: BaseException) -> str:
-    """What went wrong at the bottom of an exception that others were raised from, in one line."""
-    while cause := problem.__cause__ or problem.__context__:
-        problem = cause
-    return problem.strerror if isinstance(problem, OSError) and problem.strerror else reason(problem)
 
 
 def credentials_of(client: Client) -> dict[str, str]:
@@ -227,14 +201,6 @@ def _worker(place: int, local: dict[str, Any], gpus: list[str]) -> dict[str, Any
         "env": env,
     }
     return {"cls": Nanny, "options": {**local, **options}}
-
-
-def _visible_gpus(device: str) -> list[str]:
-    """The GPUs to share out among workers, as CUDA_VISIBLE_DEVICES names them; none if the device names one."""
-    if device not in ("auto", "cuda") or pick_device(device).type != "cuda":
-        return []
-    named = os.environ.get("CUDA_VISIBLE_DEVICES")
-    return named.split(",") if named else [str(place) for place in range(torch.cuda.device_count())]
 
 
 def submit(

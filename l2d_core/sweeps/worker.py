@@ -34,6 +34,13 @@ def reason(problem: BaseException) -> str:
     return kind + " ".join(str(problem).split())
 
 
+def first_cause(problem: BaseException) -> str:
+    """What went wrong at the bottom of an exception that others were raised from, in one line."""
+    while cause := problem.__cause__ or problem.__context__:
+        problem = cause
+    return problem.strerror if isinstance(problem, OSError) and problem.strerror else reason(problem)
+
+
 def train_run(settings: str, folder: str, data_root: str, device: str, threads: int | None, topic: str) -> Outcome:
     """Train a run, its settings as JSON, on a Dask worker. A failure is an outcome: an error would be tried again.
 

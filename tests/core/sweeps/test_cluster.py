@@ -25,7 +25,7 @@ from made_runs import write_run
 
 from l2d_core.experiment import run_experiment
 from l2d_core.runs.folder import HISTORY, open_run, read_environment, read_history, verify_run
-from l2d_core.sweeps import cluster
+from l2d_core.sweeps import cluster, machine
 from l2d_core.sweeps.cluster import (
     SubmittedRun,
     credentials_of,
@@ -295,23 +295,23 @@ def test_a_run_that_takes_its_workers_with_it_is_a_failure_with_a_reason(tmp_pat
     ],
 )
 def test_workers_and_threads_together_are_no_more_than_the_cores(monkeypatch, cores, gigabytes, runs, given, planned):
-    monkeypatch.setattr(cluster, "CPU_COUNT", cores)
-    monkeypatch.setattr(cluster, "MEMORY_LIMIT", gigabytes << 30)
+    monkeypatch.setattr(machine, "CPU_COUNT", cores)
+    monkeypatch.setattr(machine, "MEMORY_LIMIT", gigabytes << 30)
     assert plan_workers("cpu", runs, *given) == planned
 
 
 def test_each_worker_gets_a_gpu_in_turn(monkeypatch):
-    monkeypatch.setattr(cluster, "pick_device", lambda name: torch.device("cuda" if name == "auto" else name))
+    monkeypatch.setattr(machine, "pick_device", lambda name: torch.device("cuda" if name == "auto" else name))
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    monkeypatch.setattr(cluster, "CPU_COUNT", 8)
+    monkeypatch.setattr(machine, "CPU_COUNT", 8)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     assert plan_workers("auto", 20) == (2, 4)
-    gpus = cluster._visible_gpus("auto")
+    gpus = machine.visible_gpus("auto")
     environments = [cluster._worker(place, {}, gpus)["options"]["env"] for place in range(3)]
     assert environments == [{"CUDA_VISIBLE_DEVICES": number} for number in "010"]
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5,7")
-    assert cluster._visible_gpus("cuda") == ["5", "7"]
-    assert cluster._visible_gpus("cuda:1") == cluster._visible_gpus("cpu") == []
+    assert machine.visible_gpus("cuda") == ["5", "7"]
+    assert machine.visible_gpus("cuda:1") == machine.visible_gpus("cpu") == []
     assert plan_workers("cuda:1", 20) == (1, 8)
 
 
