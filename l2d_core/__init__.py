@@ -1,6 +1,6 @@
 """Learning to defer: a classifier that may hand a case to an expert, with calibrated estimates of the expert.
 
-Notation: N cases, K classes, J experts; logits (N, K+J), K class scores and then one deferral score an expert;
+Notation: N cases, K classes, J experts; logits (N, K+J), K class scores and then one deferral score per expert;
 labels (N,); answers (N, J), -1 = not asked; expert_probability (N, J), an estimate of P(expert is right | x);
 deferred (N,); coverage, the share that the machine keeps; risk = 1 - expert_probability. Fractions everywhere.
 

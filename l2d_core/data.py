@@ -1,4 +1,4 @@
-"""What passes between the parts: cases with answers, their splits, and the scores of a trained system."""
+"""The data of the library: cases with answers, their splits, and the scores of a trained system."""
 
 import os
 from collections.abc import Collection, Mapping, Sequence
@@ -20,7 +20,7 @@ Texts = Sequence[str] | np.ndarray
 
 @dataclass(frozen=True)
 class DeferralData:
-    """N cases with their true classes and what J experts said of each.
+    """N cases with their true classes and the answers of J experts.
 
     inputs (N, ...) float; labels (N,) in 0..K-1; answers (N, J) in 0..K-1, or -1 where an expert was not asked;
     ids (N,) text; class_names K; expert_names J. Raises ValueError that names the argument and the row.
@@ -94,9 +94,9 @@ class Splits:
 
 @dataclass(frozen=True)
 class Scores:
-    """All that evaluation needs: raw logits of a system on N cases, the labels, and what the experts said.
+    """All that evaluation needs: raw logits of a system on N cases, the labels, and the experts' answers.
 
-    logits (N, K+J) float: K class scores, then one deferral score an expert; labels (N,) in 0..K-1;
+    logits (N, K+J) float: K class scores, then one deferral score per expert; labels (N,) in 0..K-1;
     answers (N, J) in 0..K-1 or -1 (not asked); ids (N,); surrogate: a name in `SURROGATES`.
     """
 
@@ -238,8 +238,8 @@ def split_by_group(
     """Cut N cases into parts so that no group is in two of them, each class in about the given shares.
 
     groups (N,) any values; labels (N,); fractions of the groups, summing to 1. A group's class is that of its
-    first case. Returns sorted index arrays, one a fraction. Deterministic given the generator's state. The
-    order of the rows does not matter where all cases of a group are of one class.
+    first case. Returns sorted index arrays, one per fraction. Deterministic given the generator's state. The
+    order of the rows does not matter where all cases of a group have one class.
     """
     groups, labels = np.asarray(groups), np.asarray(labels)
     require_shape("labels", labels, (len(groups),))
@@ -259,7 +259,7 @@ def split_by_group(
 
 
 def _is_finite(values: Tensor) -> bool:
-    """By the smallest and largest value, which a NaN takes over; without a copy of what may be most of the memory."""
+    """By the smallest and largest value, where a NaN prevails; without a copy of what may be most of the memory."""
     return values.numel() == 0 or all(torch.isfinite(edge).item() for edge in torch.aminmax(values))
 
 

@@ -53,15 +53,15 @@ def run_experiment(
     on_epoch: Callable[[EpochReport], bool | None] | None = None,
     on_step: OnStep | None = None,
 ) -> Run:
-    """Train a system as the config says, score its best model, and keep all of it in a folder, as of `runs`.
+    """Train a system as the config says, score its best model, and keep everything in a folder (see `runs`).
 
-    Called again with the same folder it goes on after the last epoch that is done; a run that is done it gives as
-    it is. Where on_epoch or on_step returns False training stops, and the best model so far is scored and kept; so
-    it is before KeyboardInterrupt or TrainingDiverged is passed on. All of these runs can be gone on with.
+    Called again with the same folder it continues after the last finished epoch; a run that is done is returned as
+    it is. Where on_epoch or on_step returns False training stops, and the best model so far is scored and kept; the
+    same happens before KeyboardInterrupt or TrainingDiverged is passed on. All of these runs can be continued.
 
-    data_root: the folder of the data sets; device: as of `pick_device`; on_epoch, on_step: as of `train`.
-    ValueError, FileNotFoundError or OSError where settings, data or folder do not do; NothingTrained where training
-    stops in the first epoch.
+    data_root: the folder of the data sets; device: as in `pick_device`; on_epoch, on_step: as in `train`.
+    ValueError, FileNotFoundError or OSError where settings, data or folder cannot be used; NothingTrained where
+    training stops in the first epoch.
     """
     start, target, folder = time.monotonic(), pick_device(device), Path(folder)
     require_known("surrogate", config.surrogate, LOSSES)
@@ -106,10 +106,10 @@ def run_experiment(
 def copy_in_eight_bits(
     folder: str | os.PathLike, target: str | os.PathLike, *, data_root: str | os.PathLike, device: str = "auto"
 ) -> Run:
-    """Copy a run that has ended, its large weights rounded as of `to_eight_bits`, with the scores of those weights.
+    """Copy a run that has ended, its large weights rounded by `to_eight_bits`, with the scores of those weights.
 
     Half the room of half precision. Logits are kept to a relative error of 2^-16, in a fifth less room: a decision
-    changes only where two scores were that close. Errors as of `open_run` and `run_experiment`.
+    changes only where two scores were that close. Errors as in `open_run` and `run_experiment`.
     """
     run, place = open_run(folder), pick_device(device)
     model, network = load_weights(run.folder / WEIGHTS)
@@ -153,7 +153,7 @@ def _stored_history(folder: Path) -> list[EpochReport]:
 
 
 def _score(model: nn.Module, data: DeferralData, config: RunConfig, device: torch.device) -> Scores:
-    """The model on all cases, in float32, so that the scores do not depend on what the device makes of bfloat16."""
+    """The model on all cases, in float32, so that the scores do not depend on the device's bfloat16."""
     logits = predict(
         model,
         data.inputs,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Method:
-    """A way to decide within a budget. each_budget: it is trained anew for each. has_cap: it knows when not to ask."""
+    """A way to decide within a budget. each_budget: one training per budget. has_cap: it may defer fewer."""
 
     title: str
     reference: str

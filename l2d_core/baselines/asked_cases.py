@@ -1,4 +1,4 @@
-"""A data set with an expert's answers for several seeds, which all methods are trained and tested with."""
+"""A data set with an expert's answers for several seeds, on which all methods are trained and tested."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,24 +17,24 @@ PARTS = ("train", "validation", "test")
 
 @dataclass(frozen=True)
 class AskedCases:
-    """answers: part -> (S, N) what the expert said of its cases, a row a seed.
+    """answers: part -> (S, N), the expert's answers to its cases, one row per seed.
 
-    right_probability: (N,), P(m = y | case) of the training cases, which only differentiable triage needs.
+    expert_probability: (N,), P(m = y | case) of the training cases; only differentiable triage needs it.
     ValueError on shapes that do not fit.
     """
 
     splits: Splits
     seeds: tuple[int, ...]
     answers: Mapping[str, np.ndarray]
-    right_probability: np.ndarray
+    expert_probability: np.ndarray
 
     def __post_init__(self) -> None:
         for part in PARTS:
             require_known("answers", part, self.answers)
             data: DeferralData = getattr(self.splits, part)
             require_shape(f"answers[{part!r}]", self.answers[part], (len(self.seeds), len(data)))
-        require_shape("right_probability", self.right_probability, (len(self.splits.train),))
-        require_range("right_probability", self.right_probability, 0, 1)
+        require_shape("expert_probability", self.expert_probability, (len(self.splits.train),))
+        require_range("expert_probability", self.expert_probability, 0, 1)
 
     def people(self) -> Callable[[np.ndarray, int], np.ndarray]:
         """The answers as `lab.fit` takes them, by case and seed."""

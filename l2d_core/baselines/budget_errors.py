@@ -1,4 +1,4 @@
-"""All methods within budgets, trained on the same cases and answers: how often each errs with so many deferred."""
+"""All methods within budgets, trained on the same cases and answers: the system's error by the share deferred."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from l2d_core.lab import heads
 from l2d_core.lab.setup import HeadLoss
 
 RULES = ("forced", "capped")
-# As the authors' code for HateSpeech has it: the two curves of the paper's figure follow different rules.
+# As in the authors' code for HateSpeech: the two curves of the paper's figure follow different rules.
 AUTHORS_RULE = {"softmax": "forced", "one_vs_all": "capped"}
 
 
@@ -56,8 +56,8 @@ def budget_errors(cases: AskedCases, head: HeadConfig, budgets: Sequence[float])
 
 
 def _losses(cases: AskedCases, budgets: Sequence[float]) -> dict[str, HeadLoss]:
-    """Name -> loss: one for methods that know no budget while they are trained, one a budget for the others."""
-    right, losses = cases.expert_right("train"), expert_loss(cases.right_probability)
+    """Name -> loss: one for methods trained without a budget, one per budget for the others."""
+    right, losses = cases.expert_right("train"), expert_loss(cases.expert_probability)
     made: dict[str, HeadLoss] = {"score": score_loss(), "compare_confidence": compare_loss()}
     for budget in budgets:
         made[_at("confidence", budget)] = confidence_loss(budget, right)
@@ -86,8 +86,8 @@ def _fit(cases: AskedCases, head: HeadConfig, losses: dict[str, HeadLoss], *, ne
 
 
 def _fit_triage(cases: AskedCases, head: HeadConfig, fit: heads.LabFit, budgets: Sequence[float]) -> heads.LabFit:
-    """The triage networks, one a budget, fitted to the best triage of the training cases."""
-    labels, losses = cases.splits.train.labels, expert_loss(cases.right_probability)
+    """The triage networks, one per budget, fitted to the best triage of the training cases."""
+    labels, losses = cases.splits.train.labels, expert_loss(cases.expert_probability)
     made = {}
     for budget in budgets:
         name = _at("triage", budget)
@@ -122,7 +122,7 @@ def method_margins(
 ) -> Iterator[tuple[str, Scores, np.ndarray]]:
     """Each method, its scores, and the margin by which it defers, (N,), larger = sooner.
 
-    trained: the scores of what was trained, by name; those that know a budget, for one. temperature: of "score";
+    trained: name -> scores, those of methods with a budget for one budget. temperature: of "score";
     expert_right: P(y = m), one number.
     """
     for name in ("softmax", "one_vs_all"):

@@ -1,4 +1,4 @@
-"""Numbers of the cases of a run for losses told more than labels and answers, as how often the expert is right."""
+"""Numbers of a run's cases for losses that take more than labels and answers, such as how often the expert is right."""
 
 import os
 from collections.abc import Callable
@@ -16,11 +16,11 @@ from l2d_core.common.array_files import load_arrays, save_arrays
 from l2d_core.config import RunConfig
 from l2d_core.data import DeferralData, Splits
 from l2d_core.models.prediction import predict
-from l2d_core.runs.cases import right_probability
+from l2d_core.runs.cases import expert_probability
 from l2d_core.runs.folder import CHECKPOINT, Run, is_done, open_run
 from l2d_core.training.setup import CaseNumbers
 
-NUMBERS = "checkpoint/numbers.npz"  # beside the checkpoint, which is good for these alone
+NUMBERS = "checkpoint/numbers.npz"  # beside the checkpoint, which fits no others
 MAX_BYTES = 2**30  # of that file, unpacked
 
 
@@ -31,11 +31,11 @@ def find_numbers(
     folder: str | os.PathLike,
     device: torch.device,
 ) -> CaseNumbers | None:
-    """The numbers that the loss of a run in this folder is told of its cases; None for a loss that needs none.
+    """The numbers that the loss of a run in this folder takes for its cases; None for a loss that needs none.
 
-    A triage network learns the triage of a run of the loss "triage", the name of whose folder, beside its own, is its
-    option classifier. To go on from a checkpoint the numbers are those kept with it, as of `save_numbers`: found anew,
-    a near tie between expert and machine may go the other way.
+    A triage network learns the triage of a run of the loss "triage"; its option classifier names that run's folder,
+    beside its own. A run that continues from a checkpoint uses the numbers that `save_numbers` kept with it: computed
+    again, a near tie between expert and machine may go the other way.
 
     ValueError where the expert's loss is not known, and where the classifier is not done, or another run.
     """
@@ -45,8 +45,8 @@ def find_numbers(
     kept = load_numbers(folder) if (Path(folder) / CHECKPOINT).exists() else None
     if kept is not None and (len(kept.train), len(kept.validation)) == (len(splits.train), len(splits.validation)):
         return kept
-    told = find(_Asked(config, splits, Path(data_root), Path(folder), device))
-    return CaseNumbers(*(_as_numbers(told(data)) for data in (splits.train, splits.validation)))
+    numbers_of = find(_Request(config, splits, Path(data_root), Path(folder), device))
+    return CaseNumbers(*(_as_numbers(numbers_of(data)) for data in (splits.train, splits.validation)))
 
 
 def save_numbers(folder: str | os.PathLike, numbers: CaseNumbers) -> None:
@@ -71,7 +71,7 @@ def _are_numbers(values: np.ndarray) -> bool:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Request:
     """The arguments of `find_numbers`."""
 
     config: RunConfig
@@ -81,30 +81,30 @@ class _Asked:
     device: torch.device
 
 
-Told = Callable[[DeferralData], np.ndarray]  # cases -> (N,)
+NumbersOf = Callable[[DeferralData], np.ndarray]  # cases -> (N,)
 
 
 def _as_numbers(values: np.ndarray) -> Tensor:
     return torch.from_numpy(np.asarray(values, dtype=np.float32))
 
 
-def _expert_right(asked: _Asked) -> Told:
+def _expert_right(request: _Request) -> NumbersOf:
     """How often the expert is right, from the training cases."""
-    train = asked.splits.train
+    train = request.splits.train
     share = float((train.answers == train.labels[:, None]).double().mean())
     return lambda data: np.full(len(data), share)
 
 
-def _expert_loss(asked: _Asked) -> Told:
-    return lambda data: expert_loss(right_probability(asked.config, data, asked.data_root))
+def _expert_loss(request: _Request) -> NumbersOf:
+    return lambda data: expert_loss(expert_probability(request.config, data, request.data_root))
 
 
-def _best_triage(asked: _Asked) -> Told:
+def _best_triage(request: _Request) -> NumbersOf:
     """The triage within the run's budget of a part of the cases, by the losses of its classifier and of the expert."""
-    run = _classifier(asked.config, asked.folder)
-    model, losses, config = run.load_model().to(asked.device), _expert_loss(asked), asked.config
+    run = _classifier(request.config, request.folder)
+    model, losses, config = run.load_model().to(request.device), _expert_loss(request), request.config
     budget = float(run.config.surrogate_options.get("budget", BUDGET["budget"]))
-    how = {"batch_size": config.batch_size, "device": asked.device, "channels_last": config.channels_last}
+    how = {"batch_size": config.batch_size, "device": request.device, "channels_last": config.channels_last}
 
     def triage(data: DeferralData) -> np.ndarray:
         machine = class_loss(predict(model, data.inputs, **how).double(), data.labels)
@@ -114,7 +114,7 @@ def _best_triage(asked: _Asked) -> Told:
 
 
 def _classifier(config: RunConfig, folder: Path) -> Run:
-    """The run whose triage is to be learned: of the same settings, but for the loss."""
+    """The run whose triage is learned: its settings are the same, except for the loss."""
     options = dict(config.surrogate_options)
     name = str(options.pop("classifier", ""))
     if Path(name).name != name or name in ("", ".."):

@@ -20,11 +20,11 @@ BATCH_RULES = {
 
 
 def confidence_loss(budget: float, expert_right: Mapping[int, float], *, rule: str = "kept") -> HeadLoss:
-    """Cross-entropy over the classes, on the part of each batch that is left to the machine within the budget b.
+    """Cross-entropy over the classes, on the part of each batch left to the machine within the budget b.
 
     The gain of a case is P(y = m) - max_k p_k, with the classifier as it is at that step; n counts those above 0.
-    rule: a name in BATCH_RULES. Code of this method that is public keeps what is not sent away ("kept"); the paper's
-    text ("as_written") trains on nothing at b = 0, and as long as the classifier is the less sure one nowhere.
+    rule: a name in BATCH_RULES. The method's public code trains on what is not sent away ("kept"); the rule in the
+    paper's text ("as_written") trains on nothing at b = 0, or while the classifier is everywhere surer than the expert.
     expert_right: seed -> P(y = m), one number, from the training cases. ValueError on another rule.
     """
     require_known("rule", rule, BATCH_RULES)
@@ -63,7 +63,7 @@ def confidence_validation_loss(
     """The loss of who decides each case by the rule "kept": -ln p_y if the machine does, and of a case sent away
     -ln p if the expert is right in it, else -ln(1 - p), with p = P(y = m) in 1e-6..1 - 1e-6.
 
-    Its mean is over all cases, so that networks which send away different ones can be compared by it. Arguments as of
+    Its mean is over all cases, so that networks which send away different ones can be compared by it. Arguments as in
     `confidence_case_loss`; returns (B,) nats.
     """
     check_batch(logits, labels, expert_correct)

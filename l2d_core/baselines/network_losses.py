@@ -1,7 +1,7 @@
 """The paper's baselines as losses of whole networks, trained by the same loop as surrogates.
 
-They are no surrogates of learning to defer: none estimates how likely the expert is right but compare-confidence, and
-none decides by the largest of its scores. How each decides, its own file says.
+They are not surrogates of learning to defer: only compare-confidence estimates how likely the expert is right, and none
+decides by the largest of its scores. Each method's own file says how it decides.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ ONE_SEED = 0
 
 
 def _batch(logits: Tensor, labels: Tensor, expert_correct: Tensor) -> HeadBatch:
-    """A batch (B, K+1) as that of one head, its cases numbered from 0."""
+    """A batch (B, K+1) as the batch of a single head, its cases numbered from 0."""
     rows = torch.arange(len(labels))[None]
     return HeadBatch(logits[None], labels.long()[None], expert_correct[:, 0][None], rows, (ONE_SEED,))
 
@@ -74,7 +74,7 @@ def _loss(
 
 
 BUDGET: dict[str, float | str] = {"budget": 1.0}
-# Name -> loss of networks with K+1 outputs, as `SURROGATES` has them.
+# Name -> loss of networks with K+1 outputs, in the form of `SURROGATES`.
 NETWORK_LOSSES: dict[str, Surrogate] = {
     "score": _loss("score", score_case_loss, score_loss),
     "compare_confidence": _loss("compare_confidence", compare_case_loss, compare_loss),
@@ -97,7 +97,7 @@ NETWORK_LOSSES: dict[str, Surrogate] = {
     "triage_network": _loss(
         "triage_network",
         triage_network_case_loss,
-        lambda number, **_whose: triage_network_loss({ONE_SEED: number.numpy()}),
+        lambda number, **_source: triage_network_loss({ONE_SEED: number.numpy()}),
         "1 where the best triage defers it, else 0",
         {**BUDGET, "classifier": ""},
     ),

@@ -30,7 +30,7 @@ def score_case_loss(logits: Tensor, labels: Tensor, expert_correct: Tensor) -> T
 def score_margin(logits: np.ndarray, temperature: float) -> Float64[np.ndarray, " N"]:
     """-max_k p_k, with the temperature fitted on validation: the least confident case goes first.
 
-    It has no zero of its own, so that a budget is always used up: the floor(bN) least confident cases are deferred.
+    It has no natural zero, so a budget is always used up: the floor(bN) least confident cases are deferred.
     logits (N, K+1); returns (N,).
     """
     return -class_confidence(logits, temperature)

@@ -1,8 +1,7 @@
-"""Differentiable triage (Okati and others 2021): who decides is fixed by losses while training, then learned.
+"""Differentiable triage (Okati and others 2021): losses fix who decides in training; that is then learned.
 
-The classifier is trained on the cases that the best triage for a budget leaves to it, which is made anew for each
-batch from the classifier's losses at that step; a network of its own is then fitted to the triage of all training
-cases.
+The classifier is trained on the cases that the best triage for a budget leaves to it, computed for each batch from
+the classifier's losses at that step; a separate network is then fitted to the triage of all training cases.
 """
 
 from collections.abc import Mapping
@@ -23,9 +22,9 @@ from l2d_core.surrogates.surrogate import check_batch, in_float32_or_better
 LEAST_PROBABILITY = 1e-6  # of a right answer, in its logarithm
 
 
-def expert_loss(right_probability: ArrayLike) -> Float64[np.ndarray, " N"]:
+def expert_loss(expert_probability: ArrayLike) -> Float64[np.ndarray, " N"]:
     """-ln P(m = y | case), the expert's negative log likelihood in nats; P below 1e-6 counts as that. (N,) to (N,)."""
-    return -np.log(np.maximum(as_floats("right_probability", right_probability), LEAST_PROBABILITY))
+    return -np.log(np.maximum(as_floats("expert_probability", expert_probability), LEAST_PROBABILITY))
 
 
 def triage_loss(budget: float, losses: np.ndarray) -> HeadLoss:
@@ -61,7 +60,7 @@ def triage_validation_loss(
 ) -> Tensor:
     """The loss of who decides each case in the best triage: the expert's if sent away, else the classifier's.
 
-    Its mean is over all cases, so that networks which send away different ones can be compared by it. Arguments as of
+    Its mean is over all cases, so that networks which send away different ones can be compared by it. Arguments as in
     `triage_case_loss`; returns (B,) nats.
     """
     check_batch(logits, labels, expert_correct)
@@ -91,9 +90,9 @@ def triage_network_loss(decisions: Mapping[int, np.ndarray]) -> HeadLoss:
 
 
 def triage_network_case_loss(
-    logits: Tensor, labels: Tensor, expert_correct: Tensor, *, number: Tensor, **_whose: object
+    logits: Tensor, labels: Tensor, expert_correct: Tensor, *, number: Tensor, **_source: object
 ) -> Tensor:
-    """The same loss for whole networks; it does not depend on the options that say whose triage it is.
+    """The same loss for whole networks; it does not depend on the options, which name the triage to learn.
 
     logits (B, K+1), labels (B,), expert_correct (B, 1) bool; number (B,): 1 where `best_triage` defers, else 0.
     Returns (B,) nats.

@@ -83,4 +83,4 @@ def _binomial_quantile(share: float, n: np.ndarray, p: np.ndarray) -> np.ndarray
     k = np.where(is_zero, 0, np.ceil(special.bdtrik(share, n, p_inside)))
     below = np.maximum(k - 1, 0)  # the root may lie a rounding error above a whole number
     k = np.where(special.bdtr(below, whole, p_inside) >= share, below, k)
-    return np.where(inside, k, n * (p >= 1))
+    return np.where(inside, k, np.where(p >= 1, n, 0))

@@ -26,7 +26,7 @@ def per_class(accuracy: Tensor | np.ndarray | Sequence, *, wrong: str = "others"
     wrong="others": over the K-1 other classes, so C[y, y] = a_y.
     wrong="all": over all K, so a guess can be right: C[y, y] = a_y + (1 - a_y) / K.
 
-    accuracy (K,) in 0..1, K >= 2; returns (K, K) float64, a row for each true class.
+    accuracy (K,) in 0..1, K >= 2; returns (K, K) float64, one row per true class.
     ValueError names the bad entry.
     """
     accuracy = torch.as_tensor(accuracy, dtype=torch.float64)
@@ -75,7 +75,7 @@ def expert_confusion(expert: ExpertConfig, num_classes: int) -> Tensor:
 
 
 def sample_answers(confusion: Tensor, labels: Tensor, *, generator: torch.Generator) -> Int64[Tensor, " N"]:
-    """One answer a case, drawn from the row of its true class.
+    """One answer per case, drawn from the row of its true class.
 
     confusion (K, K), labels (N,) integer in 0..K-1, and the generator, all on the CPU; returns (N,) int64.
     Each case draws one uniform number, whose lowest part means the right answer: with the same seed, raising
@@ -96,7 +96,7 @@ def expert_correct_probability(confusion: Tensor, class_probability: Tensor) -> 
     """The true P(m = y | x) of an expert who sees only the class: sum_y P(y|x) C[y, y].
 
     confusion (K, K); class_probability (N, K), the true P(y|x), rows sum to 1; returns (N,) float64.
-    ValueError names the row that is no distribution.
+    ValueError names the row that is not a distribution.
     """
     confusion = check_confusion(confusion)
     require_shape("class_probability", class_probability.numpy(), (None, len(confusion)))
@@ -117,11 +117,11 @@ def check_confusion(confusion: Tensor) -> Float64[Tensor, "K K"]:
 
 @dataclass(frozen=True)
 class ExpertPreset:
-    """An expert to start from: an accuracy a class, and what it says where it does not know.
+    """An expert to start from: an accuracy per class, and its answers where it does not know.
 
-    accuracy: (class_names, k) -> (K,) float64, for `per_class` with this `wrong`; k in 0..K counts only where
-    takes_k. only_for: the class names that it is about, in any order; empty for any. look_at: the point that it makes,
-    and where on the live lab's page one sees it.
+    accuracy: (class_names, k) -> (K,) float64, for `per_class` with this `wrong`; k in 0..K counts only with
+    takes_k. only_for: the class names that it is made for, in any order; empty for any. look_at: its point, and where
+    the live lab's page shows it.
     """
 
     title: str

@@ -1,4 +1,4 @@
-"""Stored answers of a trained expert, a case each, which a system can be trained and tested with."""
+"""Stored answers of a trained expert, one per case, with which a system can be trained and tested."""
 
 import os
 from dataclasses import dataclass, fields, replace
@@ -20,10 +20,10 @@ PARTS = ("train", "validation", "test")
 
 @dataclass(frozen=True)
 class StoredAnswers:
-    """What an expert said of N cases.
+    """The answers of an expert to N cases.
 
     answers (N,) int64 in 0..K-1; ids (N,) text, each once; parts (N,) text, one of PARTS: on "train" the expert was
-    trained, so that it is right there too often. class_names K; name: who it is.
+    trained, so it is right there too often. class_names K; name: the expert's.
     ValueError names what does not fit, and the row.
     """
 
@@ -75,7 +75,7 @@ def open_answers(folder: str | os.PathLike) -> StoredAnswers:
 
     folder: where it is not found from where the program was started, it is looked for in the program's own folder,
     so that "pretrained/ham10000/expert" is found from anywhere.
-    FileNotFoundError where there are none; ValueError as of `StoredAnswers.load`.
+    FileNotFoundError where there are none; ValueError as in `StoredAnswers.load`.
     """
     path = Path(folder) / ANSWERS
     found = path if path.is_file() else PROGRAM / path
@@ -88,7 +88,7 @@ def open_answers(folder: str | os.PathLike) -> StoredAnswers:
 
 
 def ask(splits: Splits, stored: StoredAnswers) -> Splits:
-    """The splits with the stored answers, each found by the id of its case, and whose they are.
+    """The splits with the stored answers, each found by the id of its case, and with the expert's name.
 
     ValueError where the classes differ, where answers are missing, and where the expert was trained on cases of the
     validation or test part: its answers there would be too good. It names the first such case.

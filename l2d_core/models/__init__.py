@@ -13,7 +13,7 @@ from l2d_core.models.small_resnet import small_resnet
 from l2d_core.models.text_cnn import text_cnn
 from l2d_core.models.wide_resnet import wide_resnet
 
-# Each is called with (num_outputs, shape of a case, (C, H, W) or (D, T), **options).
+# Each is called with (num_outputs, shape of one case, (C, H, W) or (D, T), **options).
 MODELS: dict[str, Callable[..., nn.Module]] = {
     "small_resnet": small_resnet,
     "wide_resnet": wide_resnet,

@@ -111,7 +111,7 @@ def resnet34(
 
     Takes RGB images (B, 3, H, W); gives (B, num_outputs) float32. pretrained: start from ImageNet weights of timm's
     hub; where they cannot be had, a warning says so and the weights are random.
-    frozen_stages: the stem and so many of the 4 stages after it are never trained, see `FineTuned`; 0: all of it is.
+    frozen_stages: how many of the 4 stages are never trained, with the stem before them (see `FineTuned`); 0: none.
     dropout: the share of features that are 0 in a training step.
     ValueError unless image_shape is (3, H, W), and on options out of range. ImportError where timm is not installed.
     Source: He and others 2016.
@@ -149,8 +149,8 @@ def lite0_classifier(
 class FineTuned(nn.Sequential):
     """A network that gives features, then a new last layer, maybe with dropout between; the first parts may be frozen.
 
-    The frozen parts take no gradient, so that nothing is kept of them for one, and are in evaluation mode whatever
-    the mode of the rest: their batch norm keeps its statistics.
+    The frozen parts take no gradient, which saves memory, and stay in evaluation mode whatever the mode of the rest:
+    their batch norm keeps its statistics.
     """
 
     def __init__(self, network: nn.Module, head: nn.Module, dropout: float, frozen: Sequence[nn.Module]) -> None:

@@ -27,7 +27,7 @@ class MixerExpert(nn.Module):
         self.head = Float32Linear(NUM_FEATURES + num_metadata, num_classes)
 
     def forward(self, images: Float[Tensor, "B 3 H W"], metadata: Float[Tensor, "B M"]) -> Float32[Tensor, "B K"]:
-        """Logits of the classes; images scaled as of `read_image`, metadata as of `metadata_features`."""
+        """Logits of the classes; images scaled as by `read_image`, metadata as by `metadata_features`."""
         features = self.mixer(images)
         return self.head(torch.cat([features.float(), metadata], dim=1))
 

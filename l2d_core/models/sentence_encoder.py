@@ -1,4 +1,4 @@
-"""A sentence encoder with its weights from a package: all-MiniLM-L6-v2, a text to a vector of what it means."""
+"""A sentence encoder with its weights from a package: all-MiniLM-L6-v2, from a text to a vector of its meaning."""
 
 import importlib.util
 import os

@@ -25,7 +25,7 @@ SCALE = ":scale"  # the end of the name of a tensor's scales; no module's name h
 
 
 Built = TypeVar("Built", bound=nn.Module)
-# What a file that lies, or that is cut, may raise on its way to a network.
+# What a damaged or forged file may raise on its way to a network.
 UNREADABLE = (SafetensorError, ValueError, TypeError, KeyError, RuntimeError, OverflowError, MemoryError, OSError)
 
 _COMPILED = "_orig_mod."  # what torch.compile puts before the names
@@ -50,8 +50,8 @@ class Network:
 def halve_precision(model: nn.Module) -> None:
     """Round the matrices and filters of a network to half precision in place, so that they take half the room.
 
-    What a number a channel is left alone: biases, and the scales, means and variances of batch norm, which may be
-    too small for it. So is a tensor with a value above 65,504.
+    Tensors with one number per channel keep full precision: biases, and the scales, means and variances of batch norm,
+    which may be too small for half. So does a tensor with a value above 65,504.
     """
     for parameter in model.parameters():
         rounded = parameter.data.half()
@@ -60,11 +60,11 @@ def halve_precision(model: nn.Module) -> None:
 
 
 def to_eight_bits(model: nn.Module) -> None:
-    """Round the large matrices and filters of a network in place to 255 steps an output channel.
+    """Round the large matrices and filters of a network in place to 255 steps per output channel.
 
     A weight becomes q s with q in -127..127 and s a scale of its channel, w.abs().max() / 127 rounded up to 11 binary
-    digits, so that both can be told from the rounded weights exactly; stored, a weight takes a byte. Tensors with
-    fewer than 65,536 numbers are left alone: they take little room.
+    digits, so that both can be recovered exactly from the rounded weights; stored, a weight takes one byte. Tensors
+    with fewer than 65,536 numbers are left alone: they take little room.
     """
     for parameter in model.parameters():
         if _is_large_matrix(parameter):
@@ -81,8 +81,8 @@ def _in_steps(tensor: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def encode_weights(model: nn.Module, network: Network) -> bytes:
-    """The content of a .safetensors file: in bytes what `to_eight_bits` has rounded, in half precision what that holds
-    without loss, the rest in full.
+    """The content of a .safetensors file: bytes for what `to_eight_bits` has rounded, half precision where that
+    loses nothing, full precision for the rest.
     """
     described = json.dumps(asdict(_untrained(network)))
     tensors: dict[str, Tensor] = {}
@@ -171,7 +171,7 @@ def build_with(build: Callable[[], Built], tensors: Mapping[str, Tensor]) -> Bui
 
 
 class _WithoutFirstWeights(TorchFunctionMode):
-    """Leaves out what is done to a tensor in place: drawing numbers into one that has no memory takes seconds."""
+    """Skips operations in place: drawing random numbers into a tensor without memory takes seconds."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         if getattr(func, "__name__", "").endswith("_") and not func.__name__.endswith("__") and args:

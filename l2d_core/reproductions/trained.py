@@ -124,7 +124,7 @@ def network_configs(request: Request, experiment: Experiment) -> dict[tuple[str,
 def runs_folder(request: Request) -> Path:
     """The folder of a request's networks, except those of budgets."""
     assert request.folder is not None  # `Request`
-    return Path(request.folder) / f"runs-{request.scale}{'-reference' * request.reference}"
+    return Path(request.folder) / f"runs-{request.scale}{'-reference' if request.reference else ''}"
 
 
 def _networks(request: Request, experiments: Sequence[Experiment]) -> list[TrainedSystems]:

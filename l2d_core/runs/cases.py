@@ -63,7 +63,7 @@ def describe_split(config: RunConfig, splits: Splits, data_root: str | os.PathLi
     return split.describe_split(table, parts).removesuffix(f"; {warning}"), warning
 
 
-def right_probability(config: RunConfig, data: DeferralData, data_root: str | os.PathLike) -> np.ndarray:
+def expert_probability(config: RunConfig, data: DeferralData, data_root: str | os.PathLike) -> np.ndarray:
     """P(m = y | case) of cases of the run's data set, (N,), from what its expert's answers are drawn from.
 
     ValueError for an expert of whom that is not known: a recorded one who answered each case once, or a learned one.

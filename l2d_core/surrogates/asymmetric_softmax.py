@@ -34,7 +34,7 @@ def gradient(logits: Tensor, labels: Tensor, expert_correct: Tensor) -> Tensor:
     a_d - 1[m=y] on g_d; on the classes softmax_K - e_y, plus (1[m=y] - a_d) times the softmax over all of
     them but the best.
 
-    Arguments as of `loss`, with any axes before the last: logits (..., K+1) in float32 or float64,
+    Arguments as in `loss`, with any axes before the last: logits (..., K+1) in float32 or float64,
     labels (...) int64, expert_correct (..., 1) bool; returns (..., K+1). The tensors are trusted, not
     checked. Fast where the last axis is not the innermost in memory.
     """

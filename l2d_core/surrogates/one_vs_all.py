@@ -1,4 +1,4 @@
-"""The one-vs-all surrogate of Verma and Nalisnick (2022): one binary problem a class, and one an expert."""
+"""The one-vs-all surrogate of Verma and Nalisnick (2022): one binary problem per class and per expert."""
 
 from collections.abc import Callable
 
@@ -33,7 +33,7 @@ def loss(logits: Tensor, labels: Tensor, expert_correct: Tensor, *, phi: str = "
     phi(g_y) + sum_{k != y} phi(-g_k) + sum_j phi(g_{K+j}) if m_j = y else phi(-g_{K+j}).
 
     logits (N, K+J), labels (N,), expert_correct (N, J) bool; phi a name in `PHIS`.
-    Returns (N,): nats for the logistic phi; a squared probability a logit, so at most K+J, for brier.
+    Returns (N,): nats for the logistic phi; one squared probability per logit, so at most K+J, for brier.
     ValueError on shapes that do not fit, labels out of range (see check_batch), or an unknown phi.
     Source: Verma and Nalisnick 2022; several experts: Verma, Barrejon and Nalisnick 2023.
     """
@@ -53,7 +53,7 @@ def gradient(logits: Tensor, labels: Tensor, expert_correct: Tensor, *, phi: str
     With s = sigmoid(g) and t = 1 for the true class and for each expert that is right, else 0:
     s - t for the logistic phi; 2 (s - t) s (1 - s) for brier, which is the squared error of s.
 
-    Arguments as of `loss`, with any axes before the last: logits (..., K+J) in float32 or float64,
+    Arguments as in `loss`, with any axes before the last: logits (..., K+J) in float32 or float64,
     labels (...) int64, expert_correct (..., J) bool; returns (..., K+J). The tensors are trusted, not
     checked. ValueError on an unknown phi. Fast where the last axis is not the innermost in memory.
     """

@@ -36,7 +36,7 @@ def gradient(logits: Tensor, labels: Tensor, expert_correct: Tensor, *, alpha: f
 
     (w + sum_j c_j) p - w e_y - sum_j c_j e_{K+j},  c_j = 1[m_j = y], e_i unit vectors, w and p as in `loss`.
 
-    Arguments as of `loss`, with any axes before the last: logits (..., K+J) in float32 or float64,
+    Arguments as in `loss`, with any axes before the last: logits (..., K+J) in float32 or float64,
     labels (...) int64, expert_correct (..., J) bool; returns (..., K+J). The tensors are trusted, not
     checked. ValueError on a bad alpha. Fast where the last axis is not the innermost in memory.
     """

@@ -1,4 +1,4 @@
-"""What a surrogate is: a loss to train with, ways to read the logits, and what these may be given."""
+"""A surrogate: a loss to train with, estimators that read the logits, and checks of their arguments."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Surrogate:
-    """A trainable stand-in for the 0-1 loss of learning to defer: pure functions, and what is known of them.
+    """A trainable stand-in for the 0-1 loss of learning to defer: pure functions and their properties.
 
     loss: (logits (N, K+J), labels (N,), expert_correct (N, J), **options) -> (N,) nats; the caller averages.
     gradient: the same arguments -> (N, K+J), the derivative of each case's loss by its logits in closed form,
@@ -23,11 +23,11 @@ class Surrogate:
     is_bounded: name of an estimator -> it lies in [0, 1] for any logits.
     is_consistent: with the default options, the minimiser of the population risk decides as the Bayes rule.
     options: the keyword options of `loss`, with their defaults.
-    number: in words, what `loss` and `gradient` are told of each case beside, as a keyword `number` (N,); "" for
-        nothing, as of every learning to defer from answers alone.
+    number: in words, what `loss` and `gradient` take for each case as a further keyword `number` (N,); "" for
+        nothing, as for every loss that learns to defer from the answers alone.
     validation_loss: called as `loss`, in its place on validation cases, where epochs are compared; None: `loss`.
-        For a loss of only some cases of a batch, whose mean says nothing of the others.
-    formula: the loss in LaTeX. caveats: what a reader of its numbers should know, one sentence each.
+        For a loss that counts only some cases of a batch, so that its mean says nothing about the others.
+    formula: the loss in LaTeX. caveats: what a reader of its numbers should know, in single sentences.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Surrogate:
 
 
 def check_option_values(surrogate: Surrogate, options: Mapping[str, object]) -> None:
-    """Raise ValueError where an option that the loss has should be a finite number, and is none."""
+    """Raise ValueError where an option of the loss should be a finite number and is not."""
     for name, value in options.items():
         if isinstance(surrogate.options[name], str):
             continue
@@ -61,8 +61,8 @@ def check_batch(logits: Tensor, labels: Tensor, expert_correct: Tensor) -> None:
     """Raise ValueError unless the three fit together; takes microseconds, so every loss calls it.
 
     logits (N, K+J) floating with K >= 2; labels (N,) integer in 0..K-1; expert_correct (N, J) bool, J >= 1;
-    N may be 0. Labels are looked through on the CPU only: on an accelerator each step would wait for that.
-    The values of logits are not read: a NaN goes through a loss, and whoever trains checks that it is finite.
+    N may be 0. Labels are checked on the CPU only: on an accelerator each step would wait for that.
+    The values of logits are not read: a NaN passes through a loss, and the training loop checks that it is finite.
     """
     if expert_correct.ndim != 2 or expert_correct.shape[1] < 1 or expert_correct.dtype != torch.bool:
         raise ValueError(f"expert_correct must be bool of shape (N, J) with J >= 1, got {_describe(expert_correct)}")

@@ -23,7 +23,7 @@ def draw_moves(augment: str, num_images: int, *, generator: torch.Generator) -> 
 
     augment: "none" (all 0), "flip" (reflected with probability 1/2) or "crop_flip" (shifted by -4..4 pixels on each
     axis too, all equally likely): (N, 3) int64, pixels down, pixels to the right, and 1 where it is reflected.
-    "crop_flip_colour": (N, 8) float32, as of `vary_images`; sides of 0.8..1, places within the image, and changes of
+    "crop_flip_colour": (N, 8) float32, as in `vary_images`; sides of 0.8..1, places within the image, and changes of
     colour, all uniform; each reflection with probability 1/2. ValueError on another name.
     """
     require_known("augment", augment, AUGMENTATIONS)
@@ -45,7 +45,7 @@ def apply_moves(images: Float[Tensor, "B C H W"], moves: Num[Tensor, "B M"]) -> 
 def move_images(images: Float[Tensor, "B C H W"], moves: Int[Tensor, "B 3"]) -> Float[Tensor, "B C H W"]:
     """Each image reflected where its move says so, then shifted; pixels from outside are 0.
 
-    That is the usual padding with zeros, crop and flip: the result is the same as of cutting (H, W) out of the
+    That is the usual padding with zeros, crop and flip: the result is the same as that of cutting (H, W) out of the
     padded image. images (B, C, H, W), moves (B, 3) of `draw_moves`, on one device; returns new images.
     """
     height, width = images.shape[2:]

@@ -19,9 +19,9 @@ _WHAT_TO_DO = "delete it to train from the start, or put back a copy of it"
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """All that a training needs to go on after an epoch as if nothing had happened.
+    """All that a training needs to continue after an epoch as if nothing had happened.
 
-    settings: what decides the run, the data included, as plain values; a training goes on only under the same ones.
+    settings: what decides the run, the data included, as plain values; a training continues only under the same ones.
     history: the epochs so far. weights and optimizer: state dicts after the last of them. best_weights: those of
     the epoch with the lowest validation loss. Random numbers depend on the seed and the epoch alone, so that there
     is no state of a generator to keep.
@@ -56,7 +56,7 @@ def save_checkpoint(path: str | os.PathLike, checkpoint: Checkpoint) -> None:
 def load_checkpoint(path: str | os.PathLike, settings: Mapping[str, Any] | None = None) -> Checkpoint:
     """Read what `save_checkpoint` wrote, all tensors on the CPU; no pickled object is ever run.
 
-    settings: what the training is to go on with; None to take the file's.
+    settings: those of the training that continues; None to take the file's.
     ValueError names the file, and what to do, where it is damaged, of another version, or of other settings.
     FileNotFoundError where there is none.
     """

@@ -46,7 +46,7 @@ def train(
     checkpoint: str | os.PathLike | None = None,
     numbers: CaseNumbers | None = None,
 ) -> list[EpochReport]:
-    """Train the model on splits.train; gives a report an epoch, and leaves the best model on the device.
+    """Train the model on splits.train; gives one report per epoch, and leaves the best model on the device.
 
     The best weights are those of the epoch with the lowest loss on splits.validation, or those that came in where
     no epoch was finished. The model has them on every way out: all epochs done, no lower loss for config.patience
@@ -57,7 +57,7 @@ def train(
     training stops; an epoch that on_step breaks off is not reported.
     checkpoint: a file, written after each epoch; where it exists training goes on after its last epoch, on the
     CPU to the same bits as if it had never been interrupted.
-    numbers: what a loss is told of each case beside its label, for one that has a `Surrogate.number`.
+    numbers: a further number per case, for a loss that takes one (`Surrogate.number`).
 
     ValueError where the arguments do not fit together, or the checkpoint is damaged or of another run;
     TrainingDiverged, a ValueError, where a number is not finite; OSError where a checkpoint cannot be written.
@@ -141,7 +141,7 @@ def has_ended(history: Sequence[EpochReport], config: RunConfig) -> bool:
 def _run_epoch(setup: TrainingSetup, epoch: int) -> EpochReport | None:
     """Train for an epoch and validate; None where on_step stops it."""
     config, start = setup.config, time.perf_counter()
-    torch.manual_seed(_generator(setup, "layers", epoch).initial_seed())  # dropout knows no generator of its own
+    torch.manual_seed(_generator(setup, "layers", epoch).initial_seed())  # dropout draws from the global generator
     train_loss = _descend(setup, epoch)
     if train_loss is None:
         return None
@@ -160,7 +160,7 @@ def _run_epoch(setup: TrainingSetup, epoch: int) -> EpochReport | None:
 
 
 def _descend(setup: TrainingSetup, epoch: int) -> float | None:
-    """Take the steps of an epoch; gives the mean loss of a case, or None where on_step stops."""
+    """Take the steps of an epoch; gives the mean loss per case, or None where on_step stops."""
     order = torch.randperm(len(setup.labels), generator=_generator(setup, "batches", epoch))
     moves = draw_moves(setup.config.augment, len(order), generator=_generator(setup, "augmentation", epoch))
     answers = _answers(setup, setup.splits.train, "answers", epoch)
@@ -238,7 +238,7 @@ def _answers(setup: TrainingSetup, data: DeferralData, purpose: str, epoch: int)
 
 
 def _generator(setup: TrainingSetup, purpose: str, epoch: int) -> torch.Generator:
-    """Its own for each purpose and epoch, so that an epoch is the same whether or not training paused before it."""
+    """One for each purpose and epoch, so that an epoch is the same whether or not training paused before it."""
     return torch_generator(setup.config.seed, f"{purpose} of epoch {epoch}")
 
 

@@ -1,4 +1,7 @@
-"""Optimisers, and the learning rate of each step as a plain function of its number: there is no state to lose."""
+"""Optimisers, and the learning rate of each step as a plain function of its number.
+
+Not torch's schedulers: their state would have to be in every checkpoint, and those already written do not have it.
+"""
 
 import math
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""What the epochs of a training share, checked and put where it is needed before the first of them."""
+"""The setup of a training: model, data and settings, checked and moved to the device before the first epoch."""
 
 import hashlib
 import warnings
@@ -25,7 +25,7 @@ OnStep = Callable[[int, int], bool | None]
 
 @dataclass(frozen=True)
 class CaseNumbers:
-    """A number a case that a loss is told beside its label, of training and of validation cases: float32, (N,) each."""
+    """One number per training and validation case, for a loss that takes more than label and answers; float32, (N,)."""
 
     train: Tensor
     validation: Tensor
@@ -33,12 +33,12 @@ class CaseNumbers:
 
 @dataclass(frozen=True)
 class TrainingSetup:
-    """A model with all that its epochs need; inputs and labels are those of the training split, on the device.
+    """A model and everything its epochs need; inputs and labels are those of the training split, on the device.
 
-    forward: the model, compiled where the config says so. confusion: the matrix of an expert that answers anew,
-    else None. weights: what the loss of each training case is multiplied by, on the device, or None for 1.
-    numbers: what the loss is told of each training case, on the device, or None; validation_numbers: on the CPU.
-    sizes: of the batches of an epoch. settings: those a checkpoint is good for. on_step: as in `train`.
+    forward: the model, compiled where the config says so. confusion: the matrix of an expert whose
+    answers are redrawn, else None. weights: factor of each training case's loss, on the device, or None for 1.
+    numbers: of the training cases, on the device, or None; validation_numbers: of the validation cases, on the CPU.
+    sizes: of the batches of an epoch. settings: those a checkpoint must match. on_step: as in `train`.
     """
 
     model: nn.Module
@@ -78,7 +78,7 @@ def prepare(
     on_step: OnStep | None = None,
     numbers: CaseNumbers | None = None,
 ) -> TrainingSetup:
-    """Check that all of it fits together, and move it to the device. ValueError names what does not fit."""
+    """Check that model, data and settings fit together, and move them to the device. ValueError names what does not."""
     train = splits.train
     _check_surrogate(surrogate, config)
     _check_splits(splits, config)
@@ -109,7 +109,7 @@ def prepare(
 
 
 def case_weights(rule: str, labels: Int[Tensor, " N"]) -> Float32[Tensor, " N"]:
-    """A weight a case, n^p with the n cases of its class, and p of 0 ("none"), -1/2 ("sqrt") or -1 ("balanced").
+    """One weight per case: n^p, for the n cases of its class, and p of 0 ("none"), -1/2 ("sqrt") or -1 ("balanced").
 
     Scaled to a mean of 1 over the cases, so that the size of the gradient, and the learning rate, stay as they are.
     labels (N,) integer, at least 0. ValueError on another rule.
@@ -120,7 +120,7 @@ def case_weights(rule: str, labels: Int[Tensor, " N"]) -> Float32[Tensor, " N"]:
 
 
 def _run_settings(config: RunConfig, splits: Splits, numbers: CaseNumbers | None) -> dict[str, Any]:
-    """What decides a run, as plain values: the config, and a digest of who the cases are and what is said of them."""
+    """What decides a run, as plain values: the config, and a digest of the cases, their labels and their answers."""
     digest = hashlib.sha256()
     for data in (splits.train, splits.validation):
         digest.update(repr((tuple(data.inputs.shape), data.class_names, data.expert_names)).encode())
@@ -135,12 +135,12 @@ def _run_settings(config: RunConfig, splits: Splits, numbers: CaseNumbers | None
     return {**settings, "data": digest.hexdigest()}
 
 
-# Settings that checkpoints may be older than: they were made as with these values, and fit them.
+# Settings added later, with the values that stand for how older checkpoints were made.
 _ADDED_LATER = {"class_weights": "none", "random_labels": False}
 
 
 def _to_stay(inputs: Tensor, device: torch.device) -> Tensor:
-    """Inputs on the device for the whole training: as they came if in half precision, in half the room of float32."""
+    """Inputs on the device for the whole training; those in half precision stay so, which takes half the memory."""
     return inputs.to(device) if inputs.dtype == torch.float16 else to_device(inputs, device, channels_last=False)
 
 
@@ -177,7 +177,7 @@ def _check_splits(splits: Splits, config: RunConfig) -> None:
 def _check_numbers(surrogate: Surrogate, splits: Splits, numbers: CaseNumbers | None) -> None:
     if (numbers is not None) != bool(surrogate.number):
         wanted = surrogate.number or "none"
-        raise ValueError(f"numbers must be what {surrogate.name!r} is told of each case: {wanted}")
+        raise ValueError(f"numbers must be what {surrogate.name!r} takes for each case: {wanted}")
     for part in ("train", "validation") if numbers is not None else ():
         own, data = getattr(numbers, part), getattr(splits, part)
         if own.shape != (len(data),) or own.dtype != torch.float32 or not own.isfinite().all():

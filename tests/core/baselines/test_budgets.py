@@ -97,7 +97,7 @@ def test_the_temperature_is_fitted_on_validation_cases_and_the_triage_on_trainin
     monkeypatch.setattr(budget_errors_module, "best_triage", triage)
     budget_errors(cases, LINEAR, (0.5,))
     expected = logits_on("validation", "score", score_loss())
-    loss = triage_loss(0.5, expert_loss(cases.right_probability))
+    loss = triage_loss(0.5, expert_loss(cases.expert_probability))
     on_train = torch.from_numpy(logits_on("train", "triage", loss))
     for place in (0, 1):
         np.testing.assert_allclose(seen["temperature"][place][0], expected[place], atol=ROUNDING)

@@ -265,6 +265,6 @@ def test_people_are_asked_by_case_and_seed_and_their_accuracy_is_one_number_a_se
     assert asked.people()(part.ids[:3], 2).tolist() == [2, 2, 2]
     labels = TRAIN.labels.numpy()
     assert asked.expert_right("train") == pytest.approx({0: (labels == 0).mean(), 2: (labels == 2).mean()})
-    assert set(asked.right_probability) == {0.9, 0.2}
-    with pytest.raises(ValueError, match="right_probability"):
+    assert set(asked.expert_probability) == {0.9, 0.2}
+    with pytest.raises(ValueError, match="expert_probability"):
         AskedCases(splits, (0, 2), asked.answers, np.array([0.5]))

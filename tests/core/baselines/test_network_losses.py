@@ -18,7 +18,7 @@ from l2d_core.config import ExpertConfig
 from l2d_core.experiment import run_experiment
 from l2d_core.models.prediction import predict
 from l2d_core.runs import cases
-from l2d_core.runs.cases import load_splits, right_probability
+from l2d_core.runs.cases import expert_probability, load_splits
 from l2d_core.runs.folder import CHECKPOINT, open_run
 from l2d_core.runs.table import markdown_table
 from l2d_core.surrogates import SURROGATES
@@ -340,7 +340,7 @@ def test_the_experts_loss_is_that_of_what_its_answers_are_drawn_from():
     assert found is not None
     expected = [-math.log((0.9, 0.5, 0.2)[label]) for label in splits.train.labels.tolist()]
     np.testing.assert_allclose(found.train, expected, rtol=1e-6)
-    np.testing.assert_allclose(found.train, expert_loss(right_probability(TRIAGE, splits.train, "")), rtol=1e-6)
+    np.testing.assert_allclose(found.train, expert_loss(expert_probability(TRIAGE, splits.train, "")), rtol=1e-6)
     assert find_numbers(CONFIG, splits, "", "network", CPU) is None
 
 
@@ -360,4 +360,4 @@ def test_triage_is_refused_for_an_expert_of_whom_only_answers_are_known():
     config = replace(TRIAGE, dataset="cifar10", expert=expert)
     assert "cifar10" not in cases.VOTERS
     with pytest.raises(ValueError, match="known of simulated experts"):
-        right_probability(config, tiny_splits().train, "")
+        expert_probability(config, tiny_splits().train, "")
