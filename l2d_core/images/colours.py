@@ -34,7 +34,9 @@ def to_rgb(image: Image.Image, header: Header) -> Converted:
         notes.append(f"{_INKS[image.mode]} turned into RGB")
     if image.mode in _WITH_ALPHA or "transparency" in image.info:
         pixels, is_see_through = _over_white(image, header)
-        return pixels, [*notes, "transparency laid over white"] if is_see_through else notes, []
+        if is_see_through:
+            notes.append("transparency laid over white")
+        return pixels, notes, []
     if image.mode == "LAB":
         return _by_bands(image, _lab_to_rgb), notes, []
     return _by_bands(image, lambda band: band.convert("RGB")), notes, []
