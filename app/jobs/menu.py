@@ -168,66 +168,66 @@ _galaxies = replace(
 
 DATASETS: dict[str, TrainDataset] = {
     "digits": TrainDataset(
-        LAB_DATASETS["digits"],
-        (1, 8, 8),
-        (1078, 360, 359),
-        4,
-        lambda _root: "",
-        {
+        lab=LAB_DATASETS["digits"],
+        image_shape=(1, 8, 8),
+        sizes=(1078, 360, 359),
+        bytes_a_number=4,
+        missing=lambda _root: "",
+        starts={
             QUICK: _digits(8, "wide_10_1"),
             "Longer, a larger network": _digits(30, "small"),
             "The paper's (made for CIFAR-10)": _paper(
                 _with_network(_digits(200, "wide_28_4"), "wide_28_4"), reference=True
             ),
         },
-        {},
+        people={},
     ),
     "cifar10": TrainDataset(
-        LAB_DATASETS["cifar10"],
-        (3, 32, 32),
-        (45_000, 5_000, 10_000),
-        4,
-        _missing_cifar10,
-        {
+        lab=LAB_DATASETS["cifar10"],
+        image_shape=(3, 32, 32),
+        sizes=(45_000, 5_000, 10_000),
+        bytes_a_number=4,
+        missing=_missing_cifar10,
+        starts={
             "Sensible: for two cores": _cifar10,
             "The paper's: for a GPU": _paper(_with_network(_cifar10, "wide_28_4"), augment="none", reference=True),
         },
-        human_answers.ANNOTATOR_TITLES,
+        people=human_answers.ANNOTATOR_TITLES,
     ),
     "ham10000": TrainDataset(
-        LAB_DATASETS["ham10000"],
-        (3, 150, 200),
-        (6_009, 2_003, 2_003),
-        2,
-        _missing_ham10000,
-        {
+        lab=LAB_DATASETS["ham10000"],
+        image_shape=(3, 150, 200),
+        sizes=(6_009, 2_003, 2_003),
+        bytes_a_number=2,
+        missing=_missing_ham10000,
+        starts={
             "Sensible: for two cores": _ham10000,
             "The paper's: for a GPU": _paper(
                 _with_network(_ham10000, "resnet34"), augment="crop_flip", reference=False
             ),
         },
-        {},
+        people={},
         trained="pretrained/ham10000/expert",
     ),
     "hate_speech": TrainDataset(
-        LAB_DATASETS["hate_speech"],
-        (100, 40),
-        (14_884, 4_950, 4_949),
-        4,
-        _missing_tweets,
-        {
+        lab=LAB_DATASETS["hate_speech"],
+        image_shape=(100, 40),
+        sizes=(14_884, 4_950, 4_949),
+        bytes_a_number=4,
+        missing=_missing_tweets,
+        starts={
             "Sensible: a minute an epoch at most": _tweets,
             "The paper's": _paper(_tweets, optimizer="adamw", learning_rate=1e-3, warmup_epochs=5),
         },
-        {ONE_VOTER: hate_speech.TITLE},
+        people={ONE_VOTER: hate_speech.TITLE},
     ),
     "galaxy_zoo": TrainDataset(
-        LAB_DATASETS["galaxy_zoo"],
-        (3, 112, 112),
-        (6_000, 2_000, 2_000),
-        2,
-        _missing_galaxies,
-        {
+        lab=LAB_DATASETS["galaxy_zoo"],
+        image_shape=(3, 112, 112),
+        sizes=(6_000, 2_000, 2_000),
+        bytes_a_number=2,
+        missing=_missing_galaxies,
+        starts={
             "Sensible: for two cores": _galaxies,
             "The paper's, at half its pixels: for a GPU": _paper(
                 _with_network(_galaxies, "resnet50"),
@@ -236,7 +236,7 @@ DATASETS: dict[str, TrainDataset] = {
                 warmup_epochs=5,
             ),
         },
-        {ONE_VOTER: galaxy_zoo.TITLE},
+        people={ONE_VOTER: galaxy_zoo.TITLE},
     ),
 }
 

@@ -82,7 +82,7 @@ def find_files(folder: Path) -> Files:
             zips.append(path)
         else:
             strays += _describe_stray(path, suffix)
-    return Files(folder, images, tables, others, strays, zips, links)
+    return Files(folder=folder, images=images, tables=tables, others=others, strays=strays, zips=zips, links=links)
 
 
 def _walk(folder: Path) -> tuple[list[Path], int]:
