@@ -1,7 +1,8 @@
 """Charts of systems side by side: tables in, Vega-Lite specifications out, built once and then filled."""
 
 from collections.abc import Sequence
-from functools import cache
+from dataclasses import replace
+from functools import cache, lru_cache
 from typing import Any
 
 import altair as alt
@@ -12,6 +13,7 @@ from app.kit import charts
 from app.kit.charts import ABOVE_ONE, AXIS_END, COUNTS_FLOOR, Columns, Spec, arrow, tooltips, with_data
 from app.kit.looks import GREY, Look
 
+SPECS_KEPT = 64  # of charts that hold names of systems, of which there is no end
 BIN, RANGE = "bin", "range"  # what can be selected in a chart, as it comes back from the browser
 MARK = {"shape": "diamond", "size": 90, "filled": False, "strokeWidth": 2, "color": "#E69F00", "opacity": 1}
 
@@ -22,7 +24,7 @@ def reliability(table: pd.DataFrame, above_one: pd.DataFrame, marks: pd.DataFram
     table: with a column `chosen`, whether a bin's cases are looked at; marks: the cases to mark: id, probability,
     expert_right.
     """
-    spec = charts.reliability(table, above_one, look, is_bounded=bounded)
+    spec = charts.reliability(table, above_one, replace(look, title=""), is_bounded=bounded)
     place = {
         "id": marks["id"],
         "x": np.minimum(marks["probability"], ABOVE_ONE),
@@ -40,7 +42,9 @@ def risk(table: pd.DataFrame, marks: pd.DataFrame, look: Look, bounded: bool) ->
     """
     bars = {**charts.place_below_zero(table), **arrow({"deferred": table["share_deferred"]})}
     risks = np.maximum(1 - marks["probability"].to_numpy(dtype=float), 1 - ABOVE_ONE)
-    return with_data(_risk_spec(look, bounded), bars=bars, marks=arrow({"id": marks["id"], "risk": risks}))
+    return with_data(
+        _risk_spec(replace(look, title=""), bounded), bars=bars, marks=arrow({"id": marks["id"], "risk": risks})
+    )
 
 
 def curves(lines: Columns, points: Columns, rules: Columns, looks: Sequence[Look], axes: tuple[str, str]) -> Spec:
@@ -77,7 +81,7 @@ def _reliability_extras() -> list[dict[str, Any]]:
     return [{**target_layer, "params": params}, case_layer]
 
 
-@cache
+@lru_cache(maxsize=SPECS_KEPT)
 def _risk_spec(look: Look, bounded: bool) -> Spec:
     axis = alt.Axis(values=charts.TICKS, format="%", title="risk = 1 - P(the expert is right)")
     x = alt.X("left:Q", scale=alt.Scale(domain=[1 - AXIS_END, 1], nice=False), axis=axis)
@@ -96,7 +100,7 @@ def _risk_spec(look: Look, bounded: bool) -> Spec:
     return charts.finish(alt.layer(*layers[bounded:]).properties(height=180))
 
 
-@cache
+@lru_cache(maxsize=SPECS_KEPT)
 def _curves_spec(looks: tuple[Look, ...], axes: tuple[str, str]) -> Spec:
     names = [look.title for look in looks]
     legend = alt.Legend(title=None, orient="bottom", columns=1, labelLimit=320, symbolStrokeWidth=2, symbolOpacity=1)

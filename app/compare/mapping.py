@@ -10,6 +10,7 @@ from app.compare import state as compare_session
 from app.compare.uploads import Shelf, Waiting, split_names
 from app.kit.text import plain
 from l2d_core.comparison.mapped_tables import DOMAINS, Columns
+from l2d_core.comparison.table_files import LEFT_OUT
 from l2d_core.surrogates import SURROGATES
 
 DOMAIN_WORDS = {
@@ -18,7 +19,7 @@ DOMAIN_WORDS = {
 }
 UNSAID = "Say of which loss the scores are, and whether they are logits or probabilities: neither is guessed."
 NO_GUESS = "Its columns do not say what they are: choose them."
-PREVIEW_ROWS = 5
+PREVIEW_ROWS, PREVIEW_LETTERS, SHOWN_NAMES = 5, 200, 20
 
 
 def draw(shelf: Shelf, key: str, chosen: Sequence[str]) -> None:
@@ -63,7 +64,11 @@ def _draw_columns(waiting: Waiting, key: str) -> None:
     assert table is not None
     names = [str(name) for name in table.columns]
     st.caption(f"{len(table):,} rows. " + ("A guess, from the columns' names: is it right?" if guess else NO_GUESS))
-    st.dataframe(table.head(PREVIEW_ROWS), hide_index=True, alt="The first rows of the file")
+    if left_out := table.attrs.get(LEFT_OUT):
+        named = ", ".join(f"{name} ({kind})" for name, kind in list(left_out.items())[:SHOWN_NAMES])
+        st.caption(f"Not read, since only numbers, texts and booleans are: {plain(named)}.")
+    preview = table.head(PREVIEW_ROWS)
+    st.dataframe(preview.map(_cut), hide_index=True, alt="The first rows of the file")
     with st.container(horizontal=True, vertical_alignment="top"):
         _draw_surrogate(key)
         st.radio(
@@ -83,6 +88,10 @@ def _draw_columns(waiting: Waiting, key: str) -> None:
         help="With commas between. Labels and answers go by these names, or by numbers from 0. Only systems with the "
         "same class names are compared.",
     )
+
+
+def _cut(value: object) -> object:
+    return value[:PREVIEW_LETTERS] if isinstance(value, str) else value
 
 
 def _guessed_names(waiting: Waiting) -> str:

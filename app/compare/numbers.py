@@ -10,7 +10,6 @@ import streamlit as st
 from app.compare import looks as compare_looks
 from app.kit.looks import Look
 from app.kit.numbers import bins_of_ece, percent
-from app.kit.text import plain
 from l2d_core.comparison.difference import Difference
 from l2d_core.evaluation.accuracy import Statistic, averages
 
@@ -144,7 +143,7 @@ def as_text(table: pd.DataFrame) -> pd.DataFrame:
         name: [f"{value:,}" if name == "n" else NO_CASES if np.isnan(value) else f"{value:.1f}" for value in column]
         for name, column in table.items()
     }
-    return pd.DataFrame(columns, index=[plain(str(name)) for name in table.index])
+    return pd.DataFrame(columns, index=table.index)
 
 
 def _percents(shares: pd.Series) -> np.ndarray:

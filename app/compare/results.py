@@ -16,7 +16,7 @@ from app.compare import words as compare_words
 from app.compare.board import Comparison
 from app.compare.scene import Scene
 from app.kit import charts, section
-from app.kit.text import plain
+from app.kit.text import plain, plain_table
 from l2d_core.evaluation.measures import MEASURES
 
 MANY_CLASSES = 30
@@ -173,5 +173,5 @@ def _draw_classes(scene: Scene) -> None:
     if len(table) > MANY_CLASSES:
         st.dataframe(table, hide_index=True, alt="Accuracy by class", placeholder=compare_numbers.NO_CASES)
     else:  # without the code of the large tables, which takes longer to load than all else
-        st.table(compare_numbers.as_text(table.set_index("class")))
-    st.table(compare_numbers.confusion_table(scene.confusion))
+        st.table(plain_table(compare_numbers.as_text(table.set_index("class"))))
+    st.table(plain_table(compare_numbers.confusion_table(scene.confusion)))

@@ -19,7 +19,6 @@ from l2d_core.images.opening import safe_name
 MAX_FILE_BYTES = 200 * 2**20  # as app/.streamlit/config.toml has it
 MAX_UNPACKED_BYTES = 600 * 2**20  # of an .npz
 MAX_JSON_BYTES = 64 * 2**20  # it takes many times its size while it is read
-MAX_CELLS = 60_000_000  # a Parquet file says how many it has before they take memory
 MAX_FILES = 24  # on the shelf of a session
 PROBABILITIES, FLAGS = "_confs", "_acc"  # how the authors' two files of a system end
 
@@ -63,9 +62,7 @@ class Shelf:
             return self._put_ready(System(_stem(name), _load(data, name), origin="upload"))
         if data.lstrip()[:2].lstrip(b'"')[:1] in (b"[", b"{"):  # some of the authors' hold JSON in a JSON string
             return self._add_json(data, name)
-        if data[:4] == b"PAR1":
-            _check_parquet(data, name)
-        table = _plain_columns(read_predictions(data, name))
+        table = read_predictions(data, name)
         return self._put_waiting(Waiting(_stem(name), table, guess_columns(table)))
 
     def explain_table(self, key: str, columns: Columns, surrogate: str, domain: str, names: Sequence[str]) -> None:
@@ -151,14 +148,6 @@ class Shelf:
         return f"upload/{self._count}"
 
 
-def _plain_columns(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with texts as the names of its columns, an index that means something among them."""
-    if not isinstance(table.index, pd.RangeIndex):
-        table = table.reset_index()
-    table.columns = [str(name) for name in table.columns]
-    return table
-
-
 def split_names(text: str) -> list[str]:
     """Class names from a line with commas."""
     return [name for part in text.split(",") if (name := part.strip())]
@@ -189,16 +178,3 @@ def _require_json(data: bytes, name: str) -> None:
         json.loads(data)
     except (ValueError, RecursionError) as problem:
         raise ValueError(f"{name} is no JSON: {problem}") from problem
-
-
-def _check_parquet(data: bytes, name: str) -> None:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    try:
-        metadata = parquet.ParquetFile(pa.BufferReader(data)).metadata
-        cells = metadata.num_rows * metadata.num_columns
-    except (pa.ArrowException, OSError, ValueError) as problem:
-        raise ValueError(f"{name} is no readable Parquet file: {str(problem).splitlines()[0]}") from problem
-    if cells > MAX_CELLS:
-        raise ValueError(f"{name} must hold at most {MAX_CELLS:,} cells, got {cells:,}")

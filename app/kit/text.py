@@ -2,6 +2,8 @@
 
 import re
 
+import pandas as pd
+
 WORD_JOINER = "\u2060"
 # Beginnings of addresses and icons: "https:" in "https://", "www" in "www.x", "@" in "a@x", ":" in ":material/x:".
 _LINKS = re.compile(r":(?=[\w/])|www(?=\.)|@", re.IGNORECASE)
@@ -13,6 +15,12 @@ def plain(text: str) -> str:
     return "".join(
         letter if letter.isalnum() or letter in marks else f"&#{ord(letter)};" for letter in without_links(text)
     )
+
+
+def plain_table(table: pd.DataFrame) -> pd.DataFrame:
+    """A table for `st.table`, which reads Markdown in cells and heads: all texts of it letter by letter."""
+    shown = table.map(lambda value: plain(value) if isinstance(value, str) else value)
+    return shown.rename(index=lambda name: plain(str(name)), columns=lambda name: plain(str(name)))
 
 
 def without_links(text: str) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from l2d_core.common.checks import brief, require_finite, require_known, require_range
-from l2d_core.comparison.table_files import read_predictions
+from l2d_core.comparison.table_files import LEFT_OUT, read_predictions
 from l2d_core.data import Scores
 from l2d_core.surrogates import SURROGATES
 
@@ -21,6 +21,7 @@ __all__ = ["DOMAINS", "Columns", "guess_columns", "logits_of_probabilities", "re
 
 DOMAINS = ("logits", "probabilities")
 MAX_ID_LENGTH = 200
+ID_ROOM = 64 * 2**20  # bytes of all ids, or 16 times what they need
 ROW_SUM_TOLERANCE = 1e-5  # of float32; more is another kind of number
 LIKE_A_SUM = 1e-3  # from 1, in every row: no logits sum to that by accident
 SMALLEST = np.finfo(np.float64).tiny
@@ -127,7 +128,12 @@ def to_scores(
     require_known("domain", domain, DOMAINS)
     missing = [name for name in columns.all if name not in table and not (name == columns.id == "")]
     if missing:
-        raise ValueError(f"the table lacks the columns {', '.join(map(repr, missing))}; it has {_listed(table)}")
+        kinds = table.attrs.get(LEFT_OUT, {})
+        unread = "".join(
+            f"; {name!r} is of the type {kinds[name]}, which is not read" for name in missing if name in kinds
+        )
+        names = ", ".join(map(repr, missing))
+        raise ValueError(f"the table lacks the columns {names}; it has {_listed(table)}{unread}")
     ids = _ids(columns.id, _values(table, columns.id)) if columns.id else np.arange(len(table)).astype(str)
     names = tuple(class_names or columns.scores)
     if len(names) != len(columns.scores):
@@ -156,11 +162,15 @@ def _values(table: pd.DataFrame, name: str) -> np.ndarray:
 
 def _ids(name: str, values: np.ndarray) -> np.ndarray:
     """Ids as text. A long one is refused: numpy gives each of them the room of the longest."""
-    for row, value in enumerate(values if values.dtype.kind == "O" else []):
-        if len(str(value)) > MAX_ID_LENGTH:
+    if values.dtype.kind == "O" and len(values):
+        lengths = np.fromiter((len(str(value)) for value in values), dtype=np.int64, count=len(values))
+        row, longest = int(lengths.argmax()), int(lengths.max())
+        if longest > MAX_ID_LENGTH:
             raise ValueError(
-                f"{name}, an id, must have at most {MAX_ID_LENGTH} characters, got {len(str(value)):,} at row {row}"
+                f"{name}, an id, must have at most {MAX_ID_LENGTH} characters, got {longest:,} at row {row}"
             )
+        if 4 * longest * len(values) > max(ID_ROOM, 64 * lengths.sum()):
+            raise ValueError(f"{name} must hold ids of similar length, got one of {longest} characters at row {row}")
     return values.astype(str)
 
 

@@ -1,25 +1,31 @@
 """Tables of predictions from outside, CSV or Parquet by their content, checked before they take memory."""
 
+import csv
 import os
 from collections import Counter
-from io import BytesIO
+from collections.abc import Sequence
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from l2d_core.common.checks import brief
+from l2d_core.common.checks import brief, list_names
+from l2d_core.comparison import parquet_tables
+from l2d_core.comparison.parquet_tables import CELL_BYTES, require_room, require_short
 
 MAX_BYTES = 2 * 1024**3
 MAX_COLUMNS = 2_000
-MAX_TEXT_BYTES = 256 * 2**20  # of a Parquet file, which may hold a long text once for many rows
+MAX_NAME_LENGTH = 200
+LEFT_OUT = "left_out"  # in a table's attrs: name -> type of the columns that were not read
 
 Source = str | os.PathLike | bytes
 
 
 def read_predictions(source: Source, name: str = "the table") -> pd.DataFrame:
-    """A CSV or Parquet file, told apart by content. name: what messages call bytes.
+    """A CSV or Parquet file, recognised by its content. name: what messages call bytes.
 
+    Only columns of numbers, texts and booleans are read; `attrs["left_out"]` has the types of others by name.
     FileNotFoundError where there is no file; ValueError where it is neither, empty, or too large.
     """
     if not isinstance(source, bytes):
@@ -27,84 +33,100 @@ def read_predictions(source: Source, name: str = "the table") -> pd.DataFrame:
         size = Path(source).stat().st_size
         if not Path(source).is_file():
             raise ValueError(f"{name} must be a file")
-        if size > MAX_BYTES:
-            raise ValueError(f"{name} must have at most {MAX_BYTES:,} bytes, got {size:,}")
+        _require_size(size, name)
         source = Path(source).read_bytes()
-    if len(source) > MAX_BYTES:
-        raise ValueError(f"{name} must have at most {MAX_BYTES:,} bytes, got {len(source):,}")
+    _require_size(len(source), name)
     table = _read_parquet(source, name) if source[:4] == b"PAR1" else _read_csv(source, name)
     if len(table) == 0:
         raise ValueError(f"{name} must hold rows and at most {MAX_COLUMNS:,} columns, got {table.shape}")
     return table
 
 
-def _require_few_columns(count: int, name: str) -> None:
-    if count > MAX_COLUMNS:
-        raise ValueError(f"{name} must hold rows and at most {MAX_COLUMNS:,} columns, got {count:,}")
+def _require_size(size: int, name: str) -> None:
+    if size > MAX_BYTES:
+        raise ValueError(f"{name} must have at most {MAX_BYTES:,} bytes, got {size:,}")
+
+
+def _budget(size: int) -> int:
+    """How many bytes the table of a file of this size may take: far more than honest files need."""
+    return min(64 * 2**20 + 8 * size, max(512 * 2**20, 2 * size))
+
+
+def _require_names(names: Sequence[str], name: str) -> None:
+    if len(names) > MAX_COLUMNS:
+        raise ValueError(f"{name} must hold rows and at most {MAX_COLUMNS:,} columns, got {len(names):,}")
+    twice = [one for one, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ValueError(f"{name} must have a name of its own for each column, got {brief(twice[0])} twice")
+    long = next((one for one in names if len(one) > MAX_NAME_LENGTH), None)
+    if long is not None:
+        raise ValueError(f"{name} must name columns with at most {MAX_NAME_LENGTH} characters, got {brief(long)}")
 
 
 def _read_csv(data: bytes, name: str) -> pd.DataFrame:
     import pyarrow as pa
-    from pyarrow import csv
+    from pyarrow import csv as arrow_csv
 
-    head = data[:65536].decode("utf-8", "replace").splitlines()
-    separator = max(",;\t", key=head[0].count) if head else ","
-    _require_few_columns(1 + data.partition(b"\n")[0].count(separator.encode()), name)  # each takes long to be made
+    separator, names = _head(data, name)
+    lines = 1 + data.count(b"\n") + data.count(b"\r")
     try:
-        read = csv.read_csv(BytesIO(data), parse_options=csv.ParseOptions(delimiter=separator))
-        _require_few_columns(read.num_columns, name)
-        _require_utf8(read, name)
-        table = read.to_pandas()
-        table.columns = [str(column).lstrip("\ufeff").strip() for column in table.columns]
-    except (pa.ArrowException, UnicodeDecodeError) as problem:
-        raise ValueError(f"{name} is no CSV in UTF-8: {str(problem).splitlines()[0]}") from problem
-    return _with_own_names(table, name)
+        require_room(lines * len(names) * CELL_BYTES, _budget(len(data)), "it")
+        # Where line breaks in texts are not allowed, pyarrow loses rows behind a quote that is never closed.
+        options = arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True)
+        table = arrow_csv.read_csv(pa.BufferReader(data), parse_options=options)
+        table = _checked(table.rename_columns([column.lstrip("\ufeff").strip() for column in table.column_names]))
+    except pa.ArrowException as problem:
+        reason = f"{name} is no CSV, or a quote in it is not closed: {_first_line(problem)}"
+        raise ValueError(reason) from problem
+    except ValueError as problem:
+        raise ValueError(f"{name} is no CSV in UTF-8: {_first_line(problem)}") from problem
+    return table.to_pandas(split_blocks=True, self_destruct=True)
 
 
-def _require_utf8(table: Any, name: str) -> None:
-    """Texts in another encoding come as bytes."""
+def _head(data: bytes, name: str) -> tuple[str, list[str]]:
+    """The separator, and the names of the columns, which are checked before pyarrow makes columns of them."""
+    start = data[: MAX_COLUMNS * MAX_NAME_LENGTH].decode("utf-8", "replace").lstrip("\ufeff\r\n")
+    line = (start.splitlines() or [""])[0]
+    separator = max(",;\t", key=line.count)
+    try:
+        names = next(csv.reader(StringIO(start, newline=""), delimiter=separator), [])
+    except csv.Error as problem:
+        raise ValueError(f"{name} is no CSV: {problem} in its first line") from problem
+    _require_names([column.strip() for column in names], name)
+    return separator, names
+
+
+def _checked(table: Any) -> Any:
+    """A table of pyarrow whose texts are in UTF-8 and not too long; dates are the texts that they are in the file."""
     import pyarrow as pa
 
-    other = [field.name for field in table.schema if pa.types.is_binary(field.type)]
-    if other:
-        raise ValueError(f"{name} is no CSV in UTF-8: its column {brief(other[0])} is not")
+    for place, field in enumerate(table.schema):
+        if pa.types.is_binary(field.type):
+            raise ValueError(f"its column {brief(field.name)} is not")
+        if pa.types.is_string(field.type):
+            require_short(table.column(place), field.name, ": is a quote not closed?")
+        if pa.types.is_temporal(field.type):
+            table = table.set_column(place, field.name, table.column(place).cast(pa.string()))
+    return table
 
 
 def _read_parquet(data: bytes, name: str) -> pd.DataFrame:
     import pyarrow as pa
-    from pyarrow import parquet
 
     try:
-        file = parquet.ParquetFile(pa.BufferReader(data))
-        _require_few_columns(file.metadata.num_columns, name)
-        texts = [field.name for field in file.schema_arrow if pa.types.is_string(field.type)]
-        # As dictionaries first: so a text that is in many rows takes its room once.
-        table = parquet.read_table(pa.BufferReader(data), read_dictionary=texts)
-        size = sum(_text_bytes(table.column(place)) for place in range(table.num_columns))
-        if size > MAX_TEXT_BYTES:
-            raise ValueError(f"its texts unpack to {size:,} bytes, allowed are {MAX_TEXT_BYTES:,}")
-        return _with_own_names(table.cast(file.schema_arrow).to_pandas(), name)
+        file = parquet_tables.open_parquet(data)
     except (pa.ArrowException, OSError, ValueError) as problem:
-        raise ValueError(f"{name} is no readable Parquet file: {str(problem).splitlines()[0]}") from problem
-
-
-def _text_bytes(column: Any) -> int:
-    """How many bytes the texts of a dictionary column take, written out; 0 for other columns."""
-    import pyarrow as pa
-    from pyarrow import compute
-
-    if not pa.types.is_dictionary(column.type):
-        return 0
-    total = 0
-    for chunk in column.chunks:
-        lengths = compute.binary_length(chunk.dictionary)  # pyright: ignore[reportAttributeAccessIssue]
-        total += compute.sum(lengths.take(chunk.indices)).as_py() or 0  # pyright: ignore[reportAttributeAccessIssue]
-    return total
-
-
-def _with_own_names(table: pd.DataFrame, name: str) -> pd.DataFrame:
-    names = [str(column) for column in table.columns]
-    twice = [one for one, count in Counter(names).items() if count > 1]
-    if twice:
-        raise ValueError(f"{name} must have a name of its own for each column, got {brief(twice[0])} twice")
+        raise ValueError(f"{name} is no readable Parquet file: {_first_line(problem)}") from problem
+    _require_names([*file.names, *file.left_out], name)
+    if not file.names:
+        raise ValueError(f"{name} has no column of numbers, texts or booleans, but {list_names(file.left_out)}")
+    try:
+        table = parquet_tables.decode(file, _budget(len(data)))
+    except (pa.ArrowException, OSError, IndexError, ValueError) as problem:
+        raise ValueError(f"{name} is no readable Parquet file: {_first_line(problem)}") from problem
+    table.attrs[LEFT_OUT] = file.left_out
     return table
+
+
+def _first_line(problem: Exception) -> str:
+    return (str(problem).splitlines() or ["it is cut short"])[0]

@@ -2,6 +2,7 @@
 
 import io
 import pickle
+from functools import partial
 
 import numpy as np
 
@@ -71,11 +72,59 @@ def parquet(count=3, ids=None, **options):
     return stream.getvalue()
 
 
-def text_bomb():
-    """One long text that is in 2,000 rows: 1 MB once, 2 GB written out."""
+def texts(kind, length=5_000_000, count=60):
+    """One text in all rows, of a type of pyarrow: in the file it takes its room once, written out 300 MB."""
     import pyarrow as pa
 
-    return parquet(2000, pa.DictionaryArray.from_arrays(pa.array([0] * 2000), pa.array(["x" * 2**20])))
+    one = pa.DictionaryArray.from_arrays(pa.array([0] * count), pa.array(["x" * length]))
+    return parquet(count, one if kind == "dictionary" else one.cast(pa.string()).cast(getattr(pa, kind)()))
+
+
+def nested(kind):
+    """Four ids that are lists or records of 40 million numbers in all: 2 kB as a file, 320 MB in memory."""
+    import pyarrow as pa
+
+    lists = pa.array([np.zeros(10_000_000)] * 4)
+    return parquet(4, lists if kind == "list" else pa.StructArray.from_arrays([lists], ["a"]))
+
+
+def repeating():
+    """Texts that each repeat the one before it for nothing."""
+    ids = [f"{'x' * 100_000}{row}" for row in range(1_000)]
+    return parquet(len(ids), ids, use_dictionary=False, column_encoding={"id": "DELTA_BYTE_ARRAY"})
+
+
+def many_zeros(**options):
+    """One column of 320 MB of zeros, in a few kB."""
+    import pyarrow as pa
+    from pyarrow import parquet as writer
+
+    stream, table = io.BytesIO(), pa.table({"id": np.zeros(40_000_000)})
+    writer.write_table(table, stream, row_group_size=len(table), compression="zstd", **options)
+    return stream.getvalue()
+
+
+def false_footer():
+    """A page of 320 MB, of which the footer says that it has 3 rows, and 3 bytes."""
+    from pyarrow import parquet as writer
+
+    large = {"data_page_size": 2**30, "write_batch_size": 2**30, "max_rows_per_page": 2**30}
+    data = many_zeros(use_dictionary=False, store_schema=False, write_statistics=False, **large)
+    footer = int.from_bytes(data[-8:-4], "little") + 8
+    chunk = writer.read_metadata(io.BytesIO(data)).row_group(0).column(0)
+    for number in map(varint, (chunk.num_values, chunk.total_uncompressed_size)):
+        assert number in data[-footer:]
+        data = data[:-footer] + data[-footer:].replace(number, varint(3, len(number)))
+    return data
+
+
+def varint(number, length=0):
+    """A positive number as Thrift writes it, made as long as is asked."""
+    number, found = number << 1, []
+    while number > 127 or len(found) + 1 < length:
+        found.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*found, number])
 
 
 def long_id():
@@ -95,8 +144,37 @@ PREDICTIONS = [
     ("lacks.csv", predictions("x,0,0,1,0", head="id,label,said,a,b"), "lacks the columns 'ask'"),
     ("long id.csv", long_id, "an id, must have at most 200 characters, got 100,000"),
     ("cut.parquet", lambda: parquet()[:-20], "no readable Parquet"),
+    ("texts.parquet", lambda: texts("large_string"), "its column 'id' has a text of 5,000,000 bytes"),
     ("flipped.parquet", lambda: parquet()[:4] + bytes(200) + parquet()[204:], "no readable Parquet|must"),
-    ("texts.parquet", text_bomb, "texts unpack to"),
+]
+
+# Small files that unpack to much; the memory of each is measured.
+EXPANDING = [
+    *(
+        (f"{kind}.parquet", partial(texts, kind), "its column 'id' has a text of 5,000,000 bytes")
+        for kind in ("string", "large_string", "string_view", "dictionary")
+    ),
+    *((f"{kind}.parquet", partial(texts, kind), "'id' is of the type .*binary") for kind in ("binary", "large_binary")),
+    ("short texts.parquet", lambda: texts("large_string", 150_000, 2_000), "its column 'id' unpacks to"),
+    ("repeating.parquet", repeating, "its column 'id' unpacks to"),
+    ("list.parquet", lambda: nested("list"), "'id' is of the type list<element: double>"),
+    ("struct.parquet", lambda: nested("struct"), "'id' is of the type struct"),
+    ("rows.parquet", many_zeros, "its 40,000,000 rows"),
+    ("false footer.parquet", false_footer, "its column 'id' unpacks to 320,0"),
+    ("cell.csv", lambda: predictions("x" * 100_000_000 + ",0,0,1,0,0"), "no CSV"),
+    ("columns of a row.csv", lambda: predictions(",".join(["1"] * 1_000_000)), "Expected 6 columns"),
+    (
+        "quoted head.csv",
+        lambda: predictions("1,2", head='"i\nd",' + ",".join(map(str, range(120_000)))),
+        "at most 2,000",
+    ),
+    (
+        "open quote.csv",
+        lambda: predictions(*['"x,0,0,1,0,0', *["y,0,0,1,0,0"] * 1_000_000]),
+        "a quote not closed|no CSV",
+    ),
+    ("commas.csv", lambda: predictions(*[",,,,,"] * 13_000_000), "it unpacks to"),
+    ("ids.csv", lambda: predictions(*["x,0,0,1,0,0"] * 400_000, f"{'x' * 200},0,0,1,0,0"), "ids of similar length"),
 ]
 
 LOGGED = [

@@ -19,6 +19,8 @@ from app.compare import numbers as compare_numbers
 from app.compare.board import Comparison, View
 from app.compare.cases import Filter
 from app.compare.scene import Scene
+from app.kit import charts as kit_charts
+from app.kit.text import plain_table
 from l2d_core.comparison import estimates as side_by_side
 from l2d_core.comparison.author_logs import LoggedOutputs
 from l2d_core.comparison.difference import Difference
@@ -256,3 +258,28 @@ def test_looking_again_computes_nothing_again(monkeypatch):
     for cost in (0.1, 0.2):
         assert replace(one, cost=cost).numbers
     assert len(calls) == 2
+
+
+def test_charts_of_ever_new_names_are_not_kept_for_ever():
+    kept = (charts._curves_spec, charts._risk_spec, kit_charts._reliability_spec)
+    for number in range(2 * charts.SPECS_KEPT):
+        looks = [compare_looks.Look(f"name {number}", "#0072B2", "circle", (1, 0))]
+        charts._curves_spec(tuple(looks), ("x", "y"))
+    assert charts._curves_spec.cache_info().currsize <= charts.SPECS_KEPT
+    before = [one.cache_info().currsize for one in kept[1:]]
+    for name in ("c", "d", "e"):
+        one = scene((name,))
+        assert one.reliability_chart(0)
+        assert one.risk_chart(0)
+    assert sum(one.cache_info().currsize for one in kept[1:]) - sum(before) <= 2  # one each, whatever the name
+
+
+def test_names_are_no_markdown_in_tables():
+    name = "![x](http://127.0.0.1:9/x.png)"
+    one = scene((name,))
+    for table in (
+        compare_numbers.confusion_table(one.confusion),
+        compare_numbers.class_table(one.classes, one.experts),
+    ):
+        shown = plain_table(table.set_index(table.columns[0]))
+        assert not [text for text in (*shown.columns, *shown.index, shown.columns.name or "") if "](" in str(text)]
