@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from html import unescape
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
@@ -36,6 +37,12 @@ def roots(monkeypatch, tmp_path):
 def differences(app):
     """The lines that say how systems differ."""
     return next(text.value for text in app.markdown if "interval" in text.value).replace("&#95;", "_").split("\n")
+
+
+def shown_table(app):
+    """The table of the classes, with its heads as a browser shows them."""
+    table = next(table.value for table in app.table if "n" in table.value)
+    return table.rename(columns=unescape)
 
 
 @pytest.mark.usefixtures("roots")
@@ -110,7 +117,7 @@ def test_systems_with_different_experts_each_have_their_own_expert_alone(roots):
     assert rules["y"].tolist() == pytest.approx(shares)
     assert rules["above"].tolist() == [False, True]
     assert rules["color"].nunique() == 2
-    table = next(table.value for table in app.table if "n" in table.value)
+    table = shown_table(app)
     first = scores.labels == 0
     for name, one in (("weaker", wrong), ("cifar10-one_vs_all, same", scores)):
         cell = table[f"expert alone ({name})"].iloc[0]
@@ -124,7 +131,7 @@ def test_systems_with_the_same_expert_have_one_line_and_one_column(roots):
     made_run(here / "same", seed=8)
     app = open_compare("shipped/cifar10-one_vs_all", "here/same")
     assert tables_of(charts(app, "System accuracy")[0])["rules"]["text"].tolist() == ["expert alone"]
-    table = next(table.value for table in app.table if "n" in table.value)
+    table = shown_table(app)
     assert [name for name in table if "expert" in name] == ["expert alone"]
 
 
