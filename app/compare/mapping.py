@@ -8,6 +8,7 @@ import streamlit as st
 from app.compare import choice
 from app.compare import state as compare_session
 from app.compare.uploads import Shelf, Waiting, split_names
+from app.kit import memory
 from app.kit.text import plain
 from l2d_core.comparison.mapped_tables import DOMAINS, Columns
 from l2d_core.comparison.table_files import LEFT_OUT
@@ -38,7 +39,7 @@ def draw(shelf: Shelf, key: str, chosen: Sequence[str]) -> None:
             text = "Use these columns" if waiting.table is not None else "Use it"
             args = (shelf, key, chosen)
             st.button(text, key=f"{key}-use", type="primary", icon=":material/check:", on_click=_confirm, args=args)
-            st.button("Forget", key=f"{key}-forget", icon=":material/delete:", on_click=shelf.remove, args=(key,))
+            st.button("Forget", key=f"{key}-forget", icon=":material/delete:", on_click=_forget, args=(shelf, key))
 
 
 def _draw_pair(key: str) -> None:
@@ -136,6 +137,11 @@ def _confirm(shelf: Shelf, key: str, chosen: Sequence[str]) -> None:
         return
     st.session_state.pop(f"{key}-problem", None)
     compare_session.add([key], chosen)
+
+
+def _forget(shelf: Shelf, key: str) -> None:
+    shelf.remove(key)
+    memory.give_back()
 
 
 def _explain(shelf: Shelf, key: str) -> None:

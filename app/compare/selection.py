@@ -11,6 +11,7 @@ from app.compare.board import Comparison
 from app.compare.cases import ASKED, RIGHT, WHOLE, Filter
 from app.compare.charts import BIN, RANGE
 from app.jobs.runs import MAX_SYSTEMS
+from app.kit.text import plain
 from l2d_core.comparison import estimates
 from l2d_core.evaluation.estimator_view import EstimatorView
 
@@ -190,4 +191,4 @@ def _draw_images(ids: Sequence[str], labels: Sequence[str | None]) -> None:
     truth = dict(zip(ids, labels, strict=True))
     with st.container(horizontal=True, key="case-images", gap="small"):
         for one, image in images.items():
-            st.image(image, caption=f"{one}: {truth[one]}", width=96, alt=f"Case {one}, truly {truth[one]}")
+            st.image(image, caption=plain(f"{one}: {truth[one]}"), width=96, alt=f"Case {one}, truly {truth[one]}")

@@ -1,5 +1,6 @@
 """What this session compares: runs by their names in the address, and its own uploads, which are in no address."""
 
+import weakref
 from collections.abc import Sequence
 
 import pandas as pd
@@ -7,7 +8,7 @@ import streamlit as st
 
 from app.compare.uploads import Shelf
 from app.jobs.runs import FIRST, MAX_SYSTEMS, RunKey
-from app.kit import address
+from app.kit import address, memory
 
 PARAMETER = "run"
 BASE = "base"  # in the address, and in the session, for links
@@ -92,7 +93,10 @@ def set_base(key: str, current: Sequence[str]) -> None:
 
 def shelf() -> Shelf:
     """This session's uploads."""
-    return st.session_state.setdefault(_SHELF, Shelf())
+    if _SHELF not in st.session_state:
+        st.session_state[_SHELF] = made = Shelf()
+        weakref.finalize(made, memory.give_back).atexit = False  # when the tab is closed
+    return st.session_state[_SHELF]
 
 
 def note(text: str) -> None:

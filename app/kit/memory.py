@@ -39,7 +39,7 @@ def forget_uploads(file_ids: Iterable[str]) -> None:
 
 
 def give_back() -> None:
-    """Make the C library return free memory to the system, soon after the run that has freed it ends."""
+    """Make the C library and pyarrow return free memory to the system, soon after the run that has freed it ends."""
     if sys.platform.startswith("linux"):
         timer = threading.Timer(WAIT_SECONDS, _trim)
         timer.daemon = True
@@ -77,6 +77,8 @@ def free_expired(storage: Any) -> None:
 
 
 def _trim() -> None:
+    if "pyarrow" in sys.modules:  # which keeps what it has freed in a pool of its own
+        sys.modules["pyarrow"].default_memory_pool().release_unused()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # in glibc; other C libraries may lack it
     if trim is not None:
         trim(0)

@@ -1,5 +1,6 @@
 """Own predictions: what is taken, what has to be said of it, and what is refused with a message."""
 
+import gc
 import io
 import json
 import os
@@ -29,8 +30,10 @@ from compare_page import (
 )
 from streamlit.runtime.uploaded_file_manager import DeletedFile
 
-from app.compare import upload_panel, uploads
+from app.compare import mapping, upload_panel, uploads
+from app.compare import state as compare_state
 from app.compare.uploads import Shelf
+from app.kit import memory
 from l2d_core.comparison.mapped_tables import Columns
 
 DATA_ROOT = os.environ.get("L2D_DATA_ROOT", "")
@@ -262,3 +265,18 @@ def test_files_on_the_server_are_offered_only_inside_the_folder_of_data(monkeypa
     app = say_logits(click(app.run(), "Take it"))
     assert_sound(app)
     assert chips(app) == ["first", "p"]
+
+
+def test_memory_is_given_back_when_a_waiting_file_is_forgotten_and_when_the_tab_is_closed(monkeypatch):
+    calls, state = [], {}
+    monkeypatch.setattr(memory, "give_back", lambda: calls.append(1))
+    monkeypatch.setattr(compare_state.st, "session_state", state)
+    shelf = compare_state.shelf()
+    assert compare_state.shelf() is shelf
+    key = shelf.add(csv_of(table_of(made_scores())), "a.csv")
+    mapping._forget(shelf, key)
+    assert (shelf.waiting, calls) == ({}, [1])
+    del shelf
+    state.clear()
+    gc.collect()
+    assert calls == [1, 1]
