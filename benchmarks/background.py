@@ -8,15 +8,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from server import ROOT
 from session import Session
+
+from l2d_core.common.paths import PROGRAM
 
 START_SECONDS = 120
 
 
 def made_training(runs_root: Path, seed: int = 0) -> str:
     """The link of a training that has not started: a small network, for as long as one likes."""
-    sys.path.insert(0, str(ROOT / "app"))
+    sys.path.insert(0, str(PROGRAM / "app"))
     from app.jobs.folder import make_job
     from l2d_core.config import ExpertConfig, RunConfig
 

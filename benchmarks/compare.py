@@ -27,7 +27,9 @@ from pathlib import Path
 from browser import Move, Opening, cold_page, move, open_page
 from playwright.sync_api import Playwright, sync_playwright
 from report import Targets, machine, markdown_table, quantile
-from server import LAB_APP, ROOT, TRIVIAL_APP, running
+from server import LAB_APP, TRIVIAL_APP, running
+
+from l2d_core.common.paths import PROGRAM
 
 SHIPPED = ("cifar10-softmax", "cifar10-one_vs_all", "cifar10-asymmetric_softmax")
 SLIDERS = (("Price of asking", "ArrowRight"), ("Budget: cases", "ArrowLeft"))
@@ -46,7 +48,7 @@ def measure_trivial(num_openings: int) -> tuple[list[Opening], list[Move]]:
 def measure_page(num_moves: int, num_openings: int) -> tuple[list[Opening], list[Move]]:
     """Open the page with four runs, several times, and move its two sliders in turn."""
     with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(ROOT / "pretrained" / "runs" / SHIPPED[0], Path(folder) / "again")
+        shutil.copytree(PROGRAM / "pretrained" / "runs" / SHIPPED[0], Path(folder) / "again")
         os.environ["L2D_RUNS_ROOT"] = folder
         runs = [f"shipped/{name}" for name in SHIPPED] + ["here/again"]
         with running(LAB_APP) as server, sync_playwright() as playwright:
@@ -71,7 +73,7 @@ def _measure(
 
 def import_and_compare(rows: int) -> dict[str, float]:
     """Seconds for a CSV of so many rows, from its bytes; run in a process of its own."""
-    sys.path.insert(0, str(ROOT / "app"))
+    sys.path.insert(0, str(PROGRAM / "app"))
     from app.compare.board import Comparison, View
     from app.compare.scene import Scene
     from app.compare.uploads import Shelf
@@ -122,16 +124,16 @@ def _csv(rows: int) -> bytes:
 
 def table_of_runs(count: int) -> dict[str, float]:
     """Seconds for so many run folders, of which each is a copy of one: read for the first time, and again."""
-    sys.path.insert(0, str(ROOT / "app"))
+    sys.path.insert(0, str(PROGRAM / "app"))
     from app.compare import choice
     from app.jobs import runs as compare_runs
 
     with tempfile.TemporaryDirectory() as folder:
         for k in range(count):
             shutil.copytree(
-                ROOT / "pretrained" / "runs" / SHIPPED[k % 3],
+                PROGRAM / "pretrained" / "runs" / SHIPPED[k % 3],
                 Path(folder) / f"run-{k:04}",
-                copy_function=os.link if os.stat(folder).st_dev == os.stat(ROOT).st_dev else shutil.copy2,
+                copy_function=os.link if os.stat(folder).st_dev == os.stat(PROGRAM).st_dev else shutil.copy2,
             )
         compare_runs.ROOTS = {"here": (Path(folder),)}
         first = _seconds(compare_runs.list_runs)

@@ -30,10 +30,12 @@ from background import training_job
 from browser import Move, Opening, act, cold_page, move, open_page, turn_to
 from playwright.sync_api import Page, Playwright, sync_playwright
 from report import Targets, machine, markdown_table, quantile
-from server import LAB_APP, ROOT, Server, running
+from server import LAB_APP, Server, running
 from uploads import HAS_CARD, choose, clear, photograph
 
-EMPTY_APP = ROOT / "benchmarks" / "empty_app.py"
+from l2d_core.common.paths import PROGRAM
+
+EMPTY_APP = PROGRAM / "benchmarks" / "empty_app.py"
 WARM_UP_MOVES = 3
 FIRST_VISITOR_MS = 3000  # that the first visitor of a server may wait longer for a page than later ones
 TORCH_SECONDS = 30

@@ -11,9 +11,11 @@ from collections.abc import Callable
 from chromium import launch
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
-from server import LAB_APP, ROOT, running
+from server import LAB_APP, running
 
-DOCS = ROOT / "docs"
+from l2d_core.common.paths import PROGRAM
+
+DOCS = PROGRAM / "docs"
 SIZE = {"width": 1400, "height": 900}
 DONE = """() =>
     document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning' &&

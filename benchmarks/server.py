@@ -10,10 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from serving import ROOT, free_port, start_server
+from serving import free_port, start_server
 
-LAB_APP = ROOT / "app" / "Home.py"
-TRIVIAL_APP = ROOT / "benchmarks" / "trivial_app.py"
+from l2d_core.common.paths import PROGRAM
+
+LAB_APP = PROGRAM / "app" / "Home.py"
+TRIVIAL_APP = PROGRAM / "benchmarks" / "trivial_app.py"
 END_SECONDS = 20
 
 
@@ -104,7 +106,7 @@ def running(app: Path, **environment: str) -> Iterator[Server]:
     port = free_port()
     with tempfile.TemporaryDirectory() as folder:
         note, log = Path(folder) / "torch", Path(folder) / "log"
-        program = [ROOT / "benchmarks" / "watched_server.py", note, app]
+        program = [PROGRAM / "benchmarks" / "watched_server.py", note, app]
         process = start_server(port, log, program=program, environment=os.environ | environment)
         try:
             yield Server(port, process.pid, note)

@@ -9,7 +9,8 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from l2d_core.common.paths import PROGRAM
+
 APP = ("-m", "streamlit", "run", "app/Home.py")
 START_SECONDS = 60
 
@@ -32,7 +33,7 @@ def start_server(
     options = [f"--server.port={port}", "--server.address=127.0.0.1", "--server.headless=true"]
     with log.open("ab") as out:
         command = [sys.executable, *map(str, program), *options]
-        process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=out, env=environment or os.environ)
+        process = subprocess.Popen(command, cwd=PROGRAM, stdout=out, stderr=out, env=environment or os.environ)
     end = time.monotonic() + START_SECONDS
     while time.monotonic() < end and process.poll() is None:
         try:

@@ -8,7 +8,7 @@ from jaxtyping import Float64, Int
 from scipy import optimize, special
 from torch import Tensor
 
-from l2d_core.common.arrays import as_floats
+from l2d_core.common.checks import as_floats
 from l2d_core.evaluation.deferral import num_within_budget
 from l2d_core.lab.setup import HeadBatch
 

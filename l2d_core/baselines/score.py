@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from l2d_core.baselines.classifier import class_confidence, class_loss, classifier_gradient
-from l2d_core.common.arrays import as_floats
+from l2d_core.common.checks import as_floats
 from l2d_core.lab.setup import HeadBatch, HeadLoss
 from l2d_core.surrogates.surrogate import check_batch, in_float32_or_better
 

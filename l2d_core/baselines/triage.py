@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from l2d_core.baselines.classifier import case_shares, class_loss, classifier_gradient, sent_away
-from l2d_core.common.arrays import ArrayLike, as_floats
+from l2d_core.common.checks import ArrayLike, as_floats
 from l2d_core.evaluation.deferral import defer_by_budget
 from l2d_core.lab.setup import HeadBatch, HeadLoss
 from l2d_core.surrogates.surrogate import check_batch, in_float32_or_better

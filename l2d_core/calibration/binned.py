@@ -17,8 +17,7 @@ import pandas as pd
 from jaxtyping import Float64, Int
 
 from l2d_core.calibration.intervals import binomial_band, binomial_mean_deviation, wilson_interval
-from l2d_core.common.arrays import ArrayLike, as_floats
-from l2d_core.common.checks import require_known, require_range
+from l2d_core.common.checks import ArrayLike, as_floats, require_known, require_range
 
 _STATISTICS = [
     "mean_probability",

@@ -6,7 +6,7 @@ import numpy as np
 import scipy
 
 from l2d_core.calibration.binned import check_pairs
-from l2d_core.common.arrays import ArrayLike
+from l2d_core.common.checks import ArrayLike
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float64
 from scipy import special
 
-from l2d_core.common.arrays import ArrayLike, as_floats
+from l2d_core.common.checks import ArrayLike, as_floats
 
 LEVEL = 0.95
 _TAIL = (1 - LEVEL) / 2

@@ -4,7 +4,7 @@ import numpy as np
 import scipy
 
 from l2d_core.calibration.binned import check_pairs
-from l2d_core.common.arrays import ArrayLike
+from l2d_core.common.checks import ArrayLike
 
 GRID = 1024
 _PRECISION = 1e-6

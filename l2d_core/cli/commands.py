@@ -1,4 +1,4 @@
-"""The command line: each command is one function, and imports what it needs only when it runs."""
+"""The command line: each command is one function, which imports what it needs only when it runs."""
 
 import os
 import signal
@@ -7,19 +7,24 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 from tyro.extras import SubcommandApp
 
 from l2d_core.cli.pretrain import pretrain, train_with_progress
 from l2d_core.cli.run_options import RunOptions, make_config
+from l2d_core.common.checks import brief
 from l2d_core.common.paths import DATA_ROOT
 
-NOT_ALL_DONE = 1  # the exit code of a sweep with a run that failed or was stopped
-WRONG_INPUT = 2  # the exit code, also that of an unknown command or option
+if TYPE_CHECKING:
+    from l2d_core.sweeps.plan import Sweep
+
+NOT_ALL_DONE = 1  # the exit code of a sweep in which a run failed or was stopped
+WRONG_INPUT = 2  # the exit code, also of an unknown command or option
 # The exit codes that shells report for a program that a signal ends: Ctrl-C, a closed pipe, SIGTERM.
 INTERRUPTED, BROKEN_PIPE, TERMINATED = 130, 141, 143
+MAX_SEEDS = 10_000
 
 app = SubcommandApp()
 app.command(pretrain, name="pretrain", help="Make what is shipped in the folder pretrained/.")
@@ -101,24 +106,23 @@ def sweep(
         threads: Of torch in each training; the last bits of its numbers depend on it.
         options: The settings themselves, without a file.
     """
-    from l2d_core.sweeps.cluster import run_many
     from l2d_core.sweeps.plan import read_sweep, vary
-    from l2d_core.sweeps.results import markdown, tell
 
     if file is not None and (options or config or surrogates or seeds != 1):
         raise ValueError(f"settings come from {file} or from options, not both: put them into its base or grid")
-    found = read_sweep(file) if file else vary(make_config(options, config), surrogates, seeds)
-    print(f"{out}: {len(found.configs)} runs; Ctrl-C stops them, with the best so far kept", flush=True)
-    where = {"data_root": data_root, "out": out, "device": device, "scheduler": scheduler}
+    planned = read_sweep(file) if file else vary(make_config(options, config), surrogates, seeds)
+    where = {"device": device, "scheduler": scheduler, "workers": workers, "threads": threads}
+    _run_sweep(planned, out, data_root=data_root, **where)
+
+
+def _run_sweep(planned: "Sweep", out: Path, **where: Any) -> None:
+    """Run what is planned and print its table; SystemExit where a run failed or was stopped."""
+    from l2d_core.sweeps.cluster import run_many
+    from l2d_core.sweeps.results import markdown, tell
+
+    print(f"{out}: {len(planned.configs)} runs; Ctrl-C stops them, with the best so far kept", flush=True)
     try:
-        table = run_many(
-            found.configs,
-            **where,
-            workers=workers,
-            threads=threads,
-            problems=found.problems,
-            on_change=tell(sys.stdout),
-        )
+        table = run_many(planned.configs, out=out, problems=planned.problems, on_change=tell(sys.stdout), **where)
     except KeyboardInterrupt:
         print(f"\n{out} keeps what is done; the same command goes on from there")
         raise
@@ -215,7 +219,11 @@ def reproduce_result(
     from l2d_core.reproductions.request import Request
     from l2d_core.sweeps.results import tell
 
-    where = {"device": device, "scheduler": scheduler, "workers": workers, "threads": threads}
+    if not 1 <= seeds <= MAX_SEEDS:
+        raise ValueError(f"--seeds must be in 1..{MAX_SEEDS:,}, got {brief(seeds)}")
+    where: dict[str, Any] = {"device": device, "scheduler": scheduler, "workers": workers, "threads": threads}
+    if scale == "quick":
+        _note_unused({"epochs": epochs, **where, "device": None if device == "auto" else device})
     where["on_change"] = tell(sys.stdout)
     made = {"epochs": epochs, "reference": reference, "folder": out, "data_root": data_root, "where": where}
     request = Request(tuple(range(seeds)), scale, **made)
@@ -224,6 +232,11 @@ def reproduce_result(
         return
     for _, result in reproduce_all(request, out):
         print(as_markdown(result), flush=True)
+
+
+def _note_unused(options: dict[str, object]) -> None:
+    if unused := ", ".join(f"--{name}" for name, value in options.items() if value is not None):
+        print(f"note: no whole network is trained at the scale quick, so {unused} has no effect", file=sys.stderr)
 
 
 @app.command(name="doctor")
@@ -256,11 +269,11 @@ def data_ham10000(root: Annotated[Path, tyro.conf.Positional] = DATA_ROOT, /) ->
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; gives the exit code. Wrong input is told in one line on standard error, without a traceback."""
+    """Run a command and return its exit code. Wrong input ends in one line on standard error, without a traceback."""
     try:
         with _sigterm_as_interrupt():
             app.cli(prog="python -m l2d_core", description="Learning to defer.", args=arguments)
-    except BrokenPipeError:  # whoever read what is printed has enough of it
+    except BrokenPipeError:  # the reader of the output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except (ValueError, OSError, ImportError) as problem:

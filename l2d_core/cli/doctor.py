@@ -1,4 +1,4 @@
-"""What there is to work with: versions, the device and its bfloat16, the data sets found, and free disk."""
+"""What is available: versions, the device and its bfloat16, the data sets found, and free disk space."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ TRIES, CASES = 3, 32
 
 
 def examine(device: torch.device, data_root: str | os.PathLike) -> list[tuple[str, str]]:
-    """What is found, each with its name: of the machine, the software, the data sets and the disk."""
+    """(name, text) pairs on the machine, the software, the data sets and the disk."""
     environment = describe_environment(device)
     versions = [(name, package_version(name) or "not installed") for name in PACKAGES]
     return [
@@ -34,7 +34,7 @@ def examine(device: torch.device, data_root: str | os.PathLike) -> list[tuple[st
 
 
 def describe_bfloat16(device: torch.device) -> str:
-    """Whether a small network trains in bfloat16 on the device, and how fast beside float32, as measured now."""
+    """Whether a small network trains in bfloat16 on the device, and its measured speed relative to float32."""
     model = make_model("small_resnet", 11, (3, 32, 32), seed=0).to(device, memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
     images = torch.zeros(CASES, 3, 32, 32, device=device).contiguous(memory_format=torch.channels_last)
 
@@ -53,7 +53,7 @@ def describe_bfloat16(device: torch.device) -> str:
 
 
 def _seconds(work: Callable[[], None]) -> float:
-    """The shortest of a few times, after one that warms up."""
+    """The shortest of a few runs, after a warm-up."""
     times = []
     for _ in range(TRIES + 1):
         start = time.perf_counter()
@@ -108,7 +108,7 @@ def _count(paths: Iterable[Path]) -> int:
 
 
 def _free_disk(folder: Path) -> str:
-    """Of the disk that the folder is on, or would be."""
+    """The free space of the disk that the folder is on, or would be."""
     there = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.is_dir())
     return f"{shutil.disk_usage(there).free / 1e9:.1f} GB in {there}"
 

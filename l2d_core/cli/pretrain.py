@@ -1,4 +1,4 @@
-"""The commands that make what is shipped in pretrained/, each one function, as in `cli`."""
+"""The commands that make what is shipped in pretrained/, one function each, as in `commands`."""
 
 import io
 import sys
@@ -139,7 +139,7 @@ def pretrain_lesions(*, data_root: Path = DATA_ROOT, out: Path = Path("pretraine
 
 
 def train_with_progress(config: RunConfig, data_root: Path, device: str, out: Path) -> "Run":
-    """Run an experiment and say how it goes; Ctrl-C says what is kept."""
+    """Run an experiment and print its progress, and on an interrupt what is kept."""
     from l2d_core.experiment import run_experiment
     from l2d_core.runs.folder import read_environment, split_notes
     from l2d_core.runs.lock import hold, is_held
@@ -164,7 +164,7 @@ def train_with_progress(config: RunConfig, data_root: Path, device: str, out: Pa
 
 
 def _progress_line(name: str, what: str = "images"):
-    """A function of (done, total) that keeps one line up to date with the speed, and ends it when all is done."""
+    """A function of (done, total) that updates one line with the speed, and ends it when all is done."""
     start = time.monotonic()
 
     def show(done: int, total: int) -> None:

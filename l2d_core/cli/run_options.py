@@ -1,4 +1,4 @@
-"""The settings of a run as options of a command: those that are given, over those of a file or the defaults."""
+"""The settings of a run as options of a command; given options override those of a file, or the defaults."""
 
 import ast
 import inspect
@@ -45,14 +45,14 @@ def _all_options() -> dict[str, Any]:
     return dict([*run.items()][:place]) | experts | run
 
 
-# Settings of the run; those that are not given are as in --config, or else at `RunConfig`'s defaults.
+# Options that are not given keep the value of --config, or else the default of `RunConfig`.
 RunOptions = TypedDict("RunOptions", _all_options(), total=False)  # pyright: ignore[reportArgumentType]
 
 
 def make_config(options: Mapping[str, Any], file: Path | None = None) -> RunConfig:
-    """The config of a file, or the default one, with the options that are given in place of its settings.
+    """The config of a file, or the default one, with its settings replaced by the given options.
 
-    An expert of another kind starts without the settings of the one before.
+    An expert of another kind does not inherit the settings of the previous one.
     ValueError names the file or the option and what is wrong with it.
     """
     settings = json.loads((RunConfig() if file is None else RunConfig.load(file)).to_json())
@@ -66,7 +66,7 @@ def make_config(options: Mapping[str, Any], file: Path | None = None) -> RunConf
 
 
 def _read_pairs(name: str, pairs: Sequence[str]) -> dict[str, Option]:
-    """NAME=VALUE texts as a dict; a value that is no number, true or false is text."""
+    """NAME=VALUE texts as a dict; a value that is not a number, true or false is text."""
     values: dict[str, Option] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")

@@ -1,1 +1,1 @@
-"""What every room uses, with no idea of learning to defer in it."""
+"""What every package uses; nothing in it is specific to learning to defer."""

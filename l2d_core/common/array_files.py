@@ -1,4 +1,4 @@
-"""Plain arrays in an .npz file: written whole or not at all, read without pickles, bombs and lies about sizes."""
+"""Plain arrays in an .npz file: written whole or not at all, read safely: no pickles, zip bombs or false sizes."""
 
 import errno
 import os
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-# Of an .npz from outside: arrays of numbers hardly shrink, so that the ratio counts from FREE_BYTES on.
+# For an .npz from outside; arrays of numbers compress little, and the ratio is only checked above FREE_BYTES.
 MAX_ARRAYS, MAX_RATIO, FREE_BYTES = 1_000, 100, 64 * 2**20
 _ENTRY = b"PK\x01\x02"  # begins each entry of a zip's index
 
@@ -80,7 +80,7 @@ def _read_arrays(file: Any, max_bytes: int) -> dict[str, np.ndarray]:
 
 
 def _measure(file: Any) -> tuple[int, int]:
-    """Bytes of a file, and how many entries its index may have; leaves it at its beginning."""
+    """The size of a file in bytes and the largest number of entries in its index; rewinds the file."""
     size, count, last = 0, 0, b""
     file.seek(0)
     while part := file.read(2**20):

@@ -1,9 +1,13 @@
-"""Checks at the door: each names the argument, the rule and the first offender."""
+"""Checks of arguments: each error names the argument, the rule and the first value that breaks it."""
 
 import reprlib
 from collections.abc import Collection
+from typing import Any
 
 import numpy as np
+
+# Whatever np.asarray accepts; numpy's own ArrayLike refuses a tuple of floats when types are checked at run time.
+ArrayLike = Any
 
 _BRIEF = reprlib.Repr()
 _BRIEF.maxstring = _BRIEF.maxother = _BRIEF.maxlong = 80
@@ -12,12 +16,12 @@ _SHOWN = 10  # names in a list
 
 
 def brief(value: object) -> str:
-    """A value as messages quote it: its repr, of which only the beginning and the end are left where it is long."""
+    """A value as messages quote it: its repr, with the middle left out if it is long."""
     return _BRIEF.repr(value)
 
 
 def list_names(names: Collection[str]) -> str:
-    """Names from outside as messages list them: the first ten, and how many more there are."""
+    """Names as messages list them: the first ten, and the number of the others."""
     more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
     return ", ".join(brief(name) for name in list(names)[:_SHOWN]) + more
 
@@ -52,8 +56,28 @@ def require_known(name: str, value: str, known: Collection[str]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}; got {brief(value)}")
 
 
+def as_floats(name: str, values: ArrayLike, shape: tuple[int | None, ...] = (None,)) -> np.ndarray:
+    """The values in float64; ValueError names a wrong type or shape, or the first NaN or infinity."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, RuntimeError) as problem:
+        raise ValueError(f"{name} must be numbers: {problem}") from problem
+    require_shape(name, array, shape)
+    require_finite(name, array)
+    return array
+
+
+def as_flags(name: str, values: ArrayLike, length: int) -> np.ndarray:
+    """The values as bool (length,); ValueError on another type: 0 and 1 might be row numbers."""
+    array = np.asarray(values)
+    if array.dtype != np.bool_:
+        raise ValueError(f"{name} must be bool, got {array.dtype}")
+    require_shape(name, array, (length,))
+    return array
+
+
 def _first(array: np.ndarray, bad: np.ndarray | np.bool_, ids: Collection | None) -> str:
-    """The first bad value, and the row that it stands in where there are rows."""
+    """The first bad value, and its row if there are rows."""
     if array.ndim == 0:
         return brief(array.item())
     where = tuple(int(axis[0]) for axis in np.nonzero(bad))

@@ -1,4 +1,4 @@
-"""Where a program runs: the device, and what is worth noting of the machine and the software beside results."""
+"""The device that a program runs on, and what to record of machine and software beside results."""
 
 import platform
 import subprocess
@@ -14,9 +14,9 @@ PACKAGES = ("l2d-core", "torch", "torchvision", "timm", "numpy", "scikit-learn")
 
 
 def pick_device(name: str = "auto") -> torch.device:
-    """The device of that name; "auto" for a CUDA GPU, or else Apple's, or else the CPU.
+    """The device of that name; "auto" prefers a CUDA GPU, then Apple's, then the CPU.
 
-    ValueError, with the kinds of device that are there, on one that is not.
+    ValueError lists the available kinds of device if this one is not among them.
     """
     available = ["cpu"]
     if torch.backends.mps.is_available():
@@ -33,7 +33,7 @@ def pick_device(name: str = "auto") -> torch.device:
 
 
 def describe_environment(device: torch.device) -> dict[str, Any]:
-    """What decides the speed of a run, and its last bits: versions, device, threads, and the commit if there is one."""
+    """What decides the speed of a run and its last digits: versions, device, threads and, if known, the commit."""
     return {
         "python": platform.python_version(),
         "packages": {name: version for name in PACKAGES if (version := package_version(name))},
@@ -60,7 +60,7 @@ def package_version(name: str) -> str | None:
 
 
 def device_name(device: torch.device) -> str:
-    """What the maker calls the device, as far as the system tells."""
+    """The device's product name, as far as the system reports it."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     try:
@@ -72,7 +72,7 @@ def device_name(device: torch.device) -> str:
 
 
 def commit() -> str | None:
-    """The commit of the checkout that this program runs from, "-dirty" if files differ from it; None elsewhere."""
+    """The commit of the checkout that this program runs from, with "-dirty" if files differ; None without one."""
     if not (PROGRAM / ".git").exists():
         return None
     command = ["git", "-C", str(PROGRAM), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]

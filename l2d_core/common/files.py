@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Files that are written completely or not at all."""
 
 import os
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that it appears whole, or, where that fails, stays as it was. OSError names it."""
+    """Write a file completely or, on failure, leave it as it was. OSError names it."""
     temporary = path.with_name(path.name + ".part")
     with named_when_it_fails(path):
         with temporary.open("wb") as file:
@@ -19,7 +19,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 @contextmanager
 def named_when_it_fails(path: Path) -> Iterator[Path]:
-    """Say which file cannot be written, and what to do; its unfinished part is removed."""
+    """Turn an OSError into one that names the file and says what to do; the unfinished part is removed."""
     try:
         yield path
     except OSError as problem:

@@ -1,8 +1,9 @@
-"""JSON from outside: a small file's text, what it holds, and the fields of a dataclass, each of its type."""
+"""Values from outside, checked against types: JSON files, fields of dataclasses, options of functions."""
 
+import inspect
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import NoneType
@@ -10,7 +11,7 @@ from typing import Any, get_args, get_origin
 
 from l2d_core.common.checks import brief, list_names
 
-MAX_JSON_BYTES = 4 * 2**20  # of a file of settings; a thousand runs of a sweep take less than a tenth
+MAX_JSON_BYTES = 4 * 2**20  # of a file of settings; a sweep of a thousand runs takes less than a tenth
 
 Option = bool | int | float | str
 
@@ -23,11 +24,13 @@ _PLAIN = {
     Option: ("a number, text, true or false", (bool, int, float, str)),
 }
 
+_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+
 
 def read_text_file(path: str | os.PathLike, name: str) -> str:
-    """The text of a small file in UTF-8, with or without its mark; name: what messages call it.
+    """The text of a small file in UTF-8, with or without a byte order mark; name: what messages call it.
 
-    OSError where it cannot be read; ValueError where it is too large, or no such text.
+    OSError if it cannot be read; ValueError if it is too large or not UTF-8.
     """
     with Path(path).open("rb") as file:
         data = file.read(MAX_JSON_BYTES + 1)
@@ -40,7 +43,7 @@ def read_text_file(path: str | os.PathLike, name: str) -> str:
 
 
 def parse_json(text: str, name: str) -> Any:
-    """What a JSON text holds; ValueError where it is none, is too deep, or has a number that is too long."""
+    """The value of a JSON text; ValueError if it is not JSON, too deep, or has too long a number."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as problem:
@@ -86,7 +89,7 @@ def _require(name: str, value: Any, description: str, types: tuple[type, ...]) -
 
 
 def _require_float(name: str, value: int) -> None:
-    """A whole number may stand for a number with a point, where there is such a number."""
+    """A whole number may stand for a float if it is in the range of floats."""
     try:
         float(value)
     except OverflowError:
@@ -94,8 +97,24 @@ def _require_float(name: str, value: int) -> None:
 
 
 def flatten(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Objects in objects as names with dots."""
+    """Nested objects as one level of names with dots."""
     flat = {}
     for key, value in settings.items():
         flat |= flatten(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
     return flat
+
+
+def check_options(owner: str, function: Callable, options: Mapping[str, Option]) -> None:
+    """Raise ValueError on an option that the function does not have, or that is not of the type that it wants.
+
+    owner: what has the options, in messages, as "model 'resnet34'". The first two parameters are no options.
+    """
+    known = dict(list(inspect.signature(function).parameters.items())[2:])
+    for name, value in options.items():
+        if name not in known:
+            raise ValueError(f"{owner} has no option {name!r}; it has {', '.join(known) or 'none'}")
+        wanted = known[name].annotation
+        fits = (int, float) if wanted is float else wanted
+        # In Python True is a whole number; in a config it is not.
+        if wanted in _WORDS and not (isinstance(value, fits) and isinstance(value, bool) == (wanted is bool)):
+            raise ValueError(f"{name} of {owner} must be {_WORDS[wanted]}, got {value!r}")

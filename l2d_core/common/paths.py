@@ -1,4 +1,4 @@
-"""Where things lie: this program, what is shipped with it, data sets, and runs."""
+"""The locations of this program, what is shipped with it, data sets and runs."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""One seed for all, and a generator of its own for each purpose, so that changing one leaves the others alone."""
+"""One seed, and an independent generator for each purpose, so that changing one leaves the others alone."""
 
 import zlib
 

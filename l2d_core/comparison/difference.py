@@ -6,7 +6,7 @@ import numpy as np
 
 from l2d_core.calibration import binned
 from l2d_core.calibration.intervals import LEVEL
-from l2d_core.common.arrays import as_flags
+from l2d_core.common.checks import as_flags
 from l2d_core.evaluation.estimator_view import EstimatorView
 from l2d_core.evaluation.probabilities import clip_probability
 

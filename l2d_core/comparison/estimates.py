@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 
 from l2d_core.calibration import binned
-from l2d_core.common.arrays import as_flags
-from l2d_core.common.checks import require_range
+from l2d_core.common.checks import as_flags, require_range
 from l2d_core.comparison.systems import System
 from l2d_core.data import Scores
 from l2d_core.evaluation.accuracy import Statistic, accuracies_of_flags

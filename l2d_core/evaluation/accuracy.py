@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool
 
-from l2d_core.common.arrays import ArrayLike, as_flags
-from l2d_core.common.checks import require_shape
+from l2d_core.common.checks import ArrayLike, as_flags, require_shape
 from l2d_core.data import Scores
 from l2d_core.evaluation.deferral import best_expert
 

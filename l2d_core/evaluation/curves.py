@@ -5,8 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from l2d_core.common.arrays import ArrayLike, as_floats
-from l2d_core.common.checks import require_range
+from l2d_core.common.checks import ArrayLike, as_floats, require_range
 from l2d_core.data import Scores
 from l2d_core.evaluation.accuracy import expert_correct_if_asked, expert_is_right, machine_is_right
 from l2d_core.evaluation.deferral import deferral_order, num_within_budget

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from jaxtyping import Bool, Float64, Int
 
-from l2d_core.common.arrays import ArrayLike, as_floats
+from l2d_core.common.checks import ArrayLike, as_floats
 
 
 def defer_by_argmax(logits: ArrayLike, num_experts: int = 1) -> Bool[np.ndarray, " N"]:

@@ -6,8 +6,7 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float64
 
-from l2d_core.common.arrays import ArrayLike, as_flags, as_floats
-from l2d_core.common.checks import require_known, require_range
+from l2d_core.common.checks import ArrayLike, as_flags, as_floats, require_known, require_range
 from l2d_core.data import Scores
 from l2d_core.evaluation.accuracy import Statistic, machine_is_right
 from l2d_core.surrogates import SURROGATES

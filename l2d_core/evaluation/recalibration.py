@@ -15,8 +15,7 @@ import torch
 from jaxtyping import Float64
 from scipy import special
 
-from l2d_core.common.arrays import ArrayLike
-from l2d_core.common.checks import require_known
+from l2d_core.common.checks import ArrayLike, require_known
 from l2d_core.data import Scores
 from l2d_core.surrogates import SURROGATES
 

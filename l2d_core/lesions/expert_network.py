@@ -14,9 +14,8 @@ from safetensors import safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from l2d_core.common.call_options import check_options
 from l2d_core.common.files import write_whole
-from l2d_core.common.json_fields import Option, parse_json
+from l2d_core.common.json_fields import Option, check_options, parse_json
 from l2d_core.common.seeds import torch_generator
 from l2d_core.config import RunConfig
 from l2d_core.datasets.ham10000 import CLASS_NAMES, LICENCE, SOURCE, list_images

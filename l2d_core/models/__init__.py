@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import nn
 
-from l2d_core.common.call_options import check_options
-from l2d_core.common.checks import require_known
+from l2d_core.common.checks import brief, require_known
+from l2d_core.common.json_fields import check_options
 from l2d_core.common.seeds import torch_generator
 from l2d_core.models.backbones import lite0_classifier, resnet34, resnet50
 from l2d_core.models.small_resnet import small_resnet
@@ -41,4 +41,7 @@ def make_model(
     check_options(f"model {name!r}", MODELS[name], options or {})
     with torch.random.fork_rng(devices=[]):  # layers draw their first weights from the global generator
         torch.default_generator.manual_seed(torch_generator(seed, "weights").initial_seed())
-        return MODELS[name](num_outputs, image_shape, **options or {})
+        try:
+            return MODELS[name](num_outputs, image_shape, **options or {})
+        except RuntimeError as problem:  # torch's error for lack of memory and for sizes that no tensor can have
+            raise ValueError(f"model {name!r} cannot be made with {brief(dict(options or {}))}: {problem}") from problem

@@ -3,7 +3,10 @@
 from torch import Tensor, nn
 from torch.nn import functional
 
+from l2d_core.common.checks import brief
 from l2d_core.models.head import Float32Linear
+
+MAX_DEPTH = 10_000
 
 
 def wide_resnet(num_outputs: int, image_shape: tuple[int, ...], *, depth: int = 28, width: int = 4) -> nn.Module:
@@ -12,8 +15,8 @@ def wide_resnet(num_outputs: int, image_shape: tuple[int, ...], *, depth: int = 
     Takes images (B, C, H, W) of image_shape (C, H, W); gives (B, num_outputs) float32.
     ValueError unless depth is 10, 16, 22, 28, ... and width at least 1.
     """
-    if depth < 10 or (depth - 4) % 6:
-        raise ValueError(f"depth must be 6 n + 4 with n of at least 1 (10, 16, 22, 28, ...), got {depth}")
+    if not 10 <= depth <= MAX_DEPTH or (depth - 4) % 6:
+        raise ValueError(f"depth must be 6 n + 4 (10, 16, 22, 28, ...), at most {MAX_DEPTH:,}, got {brief(depth)}")
     if width < 1:
         raise ValueError(f"width must be at least 1, got {width}")
     blocks_a_group = (depth - 4) // 6

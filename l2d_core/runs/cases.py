@@ -1,4 +1,4 @@
-"""The cases of a run, split, with what its expert says of them."""
+"""The cases of a run, split, with the answers of its expert."""
 
 import os
 from collections.abc import Callable
@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from l2d_core.common.call_options import check_options
 from l2d_core.common.checks import require_known
+from l2d_core.common.json_fields import check_options
 from l2d_core.common.seeds import numpy_generator, torch_generator
 from l2d_core.config import RunConfig
 from l2d_core.data import DeferralData, Splits
@@ -24,8 +24,8 @@ from l2d_core.experts.stored_answers import open_answers
 def load_splits(config: RunConfig, data_root: str | os.PathLike) -> Splits:
     """The data set of a run, split by its split_seed, with the expert's answers, drawn once from its seed.
 
-    ValueError on an unknown data set or option, on an expert that does not fit it, and on data that do not do;
-    FileNotFoundError where the data are not under data_root, with ways to get them.
+    ValueError on an unknown data set or option, an expert that does not fit it, and unusable data;
+    FileNotFoundError, with ways to get them, if the data are not under data_root.
     """
     if config.expert.kind == "human":
         require_known("dataset, for an expert of kind 'human',", config.dataset, HUMAN_ANSWERS)
@@ -48,9 +48,9 @@ def load_splits(config: RunConfig, data_root: str | os.PathLike) -> Splits:
 
 
 def describe_split(config: RunConfig, splits: Splits, data_root: str | os.PathLike) -> tuple[str, str]:
-    """Of lesions: how many and how many images are in each part, in words, and what is wrong with the split; or "".
+    """For HAM10000, the lesions and images in each part, in words, and a warning about the split; else "" twice.
 
-    Errors as of `load_splits`.
+    Errors as in `load_splits`.
     """
     if config.dataset != "ham10000":
         return "", ""
@@ -80,7 +80,7 @@ def expert_probability(config: RunConfig, data: DeferralData, data_root: str | o
 
 
 def _with_random_labels(splits: Splits, seed: int) -> Splits:
-    """Labels of training and validation drawn uniformly over the classes; those of test stay."""
+    """Training and validation labels drawn uniformly over the classes; test labels are kept."""
 
     def draw(data: DeferralData, part: str) -> DeferralData:
         generator = torch_generator(seed, f"labels of {part}")
@@ -97,7 +97,7 @@ def _load(config: RunConfig, data_root: Path) -> Splits:
 
 
 def _digits(_data_root: Path, seed: int, noise: float = 0.0) -> Splits:
-    """The digits, which come with scikit-learn, as images (1, 8, 8)."""
+    """The digits of scikit-learn as images (1, 8, 8)."""
     splits = digits.load(seed, noise)
     parts = (splits.train, splits.validation, splits.test)
     return Splits(*(replace(data, inputs=data.inputs.view(-1, 1, 8, 8)) for data in parts))
@@ -108,7 +108,7 @@ def _annotator(splits: Splits, data_root: Path, config: RunConfig, generator: np
 
 
 def _voter(find_voters: Callable[..., Voters]) -> Callable[..., Splits]:
-    """The expert is one of those whom find_voters(data_root, **options of the data set) gives."""
+    """The expert is one of the voters from find_voters(data_root, **options of the data set)."""
 
     def ask(splits: Splits, data_root: Path, config: RunConfig, generator: np.random.Generator) -> Splits:
         voters = find_voters(data_root, **config.dataset_options)

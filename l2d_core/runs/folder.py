@@ -1,6 +1,6 @@
-"""A run is a folder: the settings, where it ran, an epoch a row, the scores, the weights, and a checkpoint.
+"""A run is a folder: its settings, environment, history (one row per epoch), scores, weights and checkpoint.
 
-Each file is written whole or not at all, config.json first, and last environment.json with how the run ended.
+Each file is written completely or not at all, config.json first and environment.json, with the final state, last.
 """
 
 import csv
@@ -28,17 +28,17 @@ RUN_VERSION = 1
 CONFIG, ENVIRONMENT, HISTORY = "config.json", "environment.json", "history.csv"
 VALIDATION, TEST, WEIGHTS = "scores_validation.npz", "scores_test.npz", "model.safetensors"
 RESULTS = (HISTORY, VALIDATION, TEST, WEIGHTS)
-CHECKPOINT = "checkpoint/training.pt"  # only to go on from: a run can be shipped without it
-SPLIT_NOTES = ("split", "split_warning")  # of the environment: what is in each part, and what is wrong with that
-STATES = ("running", "stopped", "done")  # "running" also where the program was killed; "stopped" can be gone on with
+CHECKPOINT = "checkpoint/training.pt"  # only for resuming: a run can be shipped without it
+SPLIT_NOTES = ("split", "split_warning")  # in the environment: the cases of each part, and a warning
+STATES = ("running", "stopped", "done")  # "running" also if the program was killed; "stopped" can be resumed
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run that has ended: its settings and what came of it.
+    """A run that has ended: its settings and results.
 
-    environment: where it ran, its state, and wall_seconds, of all its starts. history: the fields of
-    `EpochReport`, an epoch a row. validation, test: what the weights of the best epoch give, in float32.
+    environment: where it ran, its state, and wall_seconds, summed over all its starts. history: the fields of
+    `EpochReport`, one row per epoch. validation, test: scores by the weights of the best epoch, in float32.
     """
 
     folder: Path
@@ -50,17 +50,17 @@ class Run:
 
     @property
     def is_done(self) -> bool:
-        """Whether training came to its own end, rather than being stopped."""
+        """Whether training finished by itself, rather than being stopped."""
         return self.environment["state"] == "done"
 
     def load_model(self) -> nn.Module:
-        """The trained network, on the CPU and in evaluation mode; ValueError where the file is damaged."""
+        """The trained network, on the CPU and in evaluation mode; ValueError if the file is damaged."""
         return load_weights(self.folder / WEIGHTS)[0]
 
 
 @dataclass(frozen=True)
 class RunEntry:
-    """What a list of runs shows of one: its settings if they can be read, its state, epochs done, what is wrong."""
+    """A run in a list: its settings if they can be read, its state, the epochs done, and what is wrong."""
 
     folder: Path
     config: RunConfig | None
@@ -70,10 +70,10 @@ class RunEntry:
 
 
 def open_run(folder: str | os.PathLike, surrogates: Collection[str] = SURROGATES) -> Run:
-    """The run in a folder, which has ended; surrogates: those that it may be of.
+    """Open a run that has ended; surrogates: the names that its surrogate may have.
 
-    FileNotFoundError where there is no folder; ValueError names the file that is missing, damaged or of another
-    version, or that does not belong to the run, and says so of a run that has not ended.
+    FileNotFoundError if there is no folder; ValueError names a file that is missing, damaged, of another version or
+    of another run, or says that the run has not ended.
     """
     folder = Path(folder)
     config, environment = _require_ended(folder, RESULTS)
@@ -82,9 +82,9 @@ def open_run(folder: str | os.PathLike, surrogates: Collection[str] = SURROGATES
 
 
 def read_scores(folder: str | os.PathLike) -> tuple[Scores, Scores | None]:
-    """The test scores of a run that has ended, and those on validation cases, None where it lacks their file.
+    """The test scores of a run that has ended, and its validation scores, or None if that file is missing.
 
-    Errors as of `open_run`.
+    Errors as in `open_run`.
     """
     folder = Path(folder)
     config, _ = _require_ended(folder, [name for name in RESULTS if name != VALIDATION])
@@ -94,7 +94,7 @@ def read_scores(folder: str | os.PathLike) -> tuple[Scores, Scores | None]:
 
 
 def verify_run(folder: str | os.PathLike) -> Run:
-    """`open_run`, and a look at the rest: weights that fit their network and the scores, all epochs in order."""
+    """`open_run`, and checks that the weights fit the network and the scores, and that all epochs are in order."""
     run = open_run(folder)
     if list(run.history["epoch"]) != list(range(1, len(run.history) + 1)) or len(run.history) > run.config.epochs:
         raise ValueError(f"{run.folder / HISTORY} must have a row for each epoch from 1 to {run.config.epochs} at most")
@@ -107,17 +107,16 @@ def verify_run(folder: str | os.PathLike) -> Run:
 
 
 def list_runs(root: str | os.PathLike) -> list[RunEntry]:
-    """The runs in the folders of a folder, by name, also those that cannot be opened; none where there is no folder."""
+    """The runs in the subfolders of a folder, by name, including those that cannot be opened."""
     root = Path(root)
     folders = sorted(root.iterdir()) if root.is_dir() else []
     return [_entry(folder) for folder in folders if (folder / CONFIG).is_file()]
 
 
 def begin_run(folder: str | os.PathLike, config: RunConfig) -> None:
-    """Make the folder of a run, or see that it is that of the same run, to go on with it.
+    """Make the folder of a run, or check that it holds the same run, in order to resume it.
 
-    ValueError where it holds a run with other settings, which are named, or other files; OSError where it cannot
-    be made.
+    ValueError if it holds other files, or a run with other settings, which are named; OSError if it cannot be made.
     """
     folder = Path(folder)
     if (folder / CONFIG).exists():
@@ -130,7 +129,7 @@ def begin_run(folder: str | os.PathLike, config: RunConfig) -> None:
 
 
 def is_done(folder: str | os.PathLike, config: RunConfig) -> bool:
-    """Whether the folder holds this very run, and training came to its own end. Errors as of `begin_run`."""
+    """Whether the folder holds this run and its training finished. Errors as in `begin_run`."""
     folder = Path(folder)
     if not (folder / CONFIG).exists():
         return False
@@ -141,7 +140,7 @@ def is_done(folder: str | os.PathLike, config: RunConfig) -> bool:
 def save_progress(
     folder: str | os.PathLike, history: Sequence[EpochReport], environment: dict[str, Any], state: str
 ) -> None:
-    """Write the epochs so far, and where the run runs with its state, one of STATES."""
+    """Write the epochs so far, and the environment with the state, one of STATES."""
     columns = [field.name for field in fields(EpochReport)]
     table = pd.DataFrame([asdict(report) for report in history], columns=columns)
     write_whole(Path(folder) / HISTORY, table.to_csv(index=False).encode())
@@ -150,7 +149,7 @@ def save_progress(
 
 
 def save_results(folder: str | os.PathLike, validation: Scores, test: Scores, weights: bytes) -> None:
-    """Write the scores, and the weights as of `encode_weights`."""
+    """Write the scores, and the weights in the format of `encode_weights`."""
     for name, scores in ((VALIDATION, validation), (TEST, test)):
         with named_when_it_fails(Path(folder) / name) as path:
             scores.save(path)
@@ -158,14 +157,14 @@ def save_results(folder: str | os.PathLike, validation: Scores, test: Scores, we
 
 
 def copy_results(folder: str | os.PathLike, target: str | os.PathLike) -> None:
-    """Copy a run that has ended, without its checkpoint, to the folder `target`, in place of what is there of one."""
+    """Copy a run that has ended, without its checkpoint, to the folder `target`, replacing a run there."""
     Path(target).mkdir(parents=True, exist_ok=True)
     for name in (CONFIG, *RESULTS, ENVIRONMENT):
         write_whole(Path(target) / name, (Path(folder) / name).read_bytes())
 
 
 def read_config(folder: str | os.PathLike) -> RunConfig:
-    """The settings of the run in a folder, ended or not. Errors as of `open_run`."""
+    """The settings of the run in a folder, ended or not. Errors as in `open_run`."""
     if not Path(folder).is_dir():
         raise FileNotFoundError(f"there is no folder {os.fspath(folder)}")
     if not (Path(folder) / CONFIG).is_file():
@@ -174,7 +173,7 @@ def read_config(folder: str | os.PathLike) -> RunConfig:
 
 
 def read_environment(folder: str | os.PathLike) -> dict[str, Any]:
-    """Where the run in a folder runs, its state and wall_seconds. Errors as of `open_run`."""
+    """The environment of the run in a folder, with its state and wall_seconds. Errors as in `open_run`."""
     path = Path(folder) / ENVIRONMENT
     if not path.is_file():
         return {"state": "running", "wall_seconds": 0.0}
@@ -192,13 +191,13 @@ def read_environment(folder: str | os.PathLike) -> dict[str, Any]:
 
 
 def split_notes(environment: dict[str, Any]) -> tuple[str, ...]:
-    """SPLIT_NOTES of an environment, each a text, or "" where it has none."""
+    """The SPLIT_NOTES of an environment, "" for each that is missing."""
     found = (environment.get(name) for name in SPLIT_NOTES)
     return tuple(text[:1000] if isinstance(text, str) else "" for text in found)
 
 
 def read_history(folder: str | os.PathLike) -> pd.DataFrame:
-    """The epochs of the run in a folder that are done, the fields of `EpochReport` a row. Errors as of `open_run`."""
+    """The history of the run in a folder: the fields of `EpochReport`, one row per epoch. Errors as in `open_run`."""
     path = Path(folder) / HISTORY
     columns = [field.name for field in fields(EpochReport)]
     try:
@@ -245,7 +244,7 @@ def _require_same(folder: Path, stored: RunConfig, wanted: RunConfig) -> None:
 
 
 def _require_ended(folder: Path, wanted: Sequence[str]) -> tuple[RunConfig, dict[str, Any]]:
-    """The settings and the environment of a run that has ended, and has these files. Errors as of `open_run`."""
+    """The settings and environment of a run that has ended and has these files. Errors as in `open_run`."""
     config, environment = read_config(folder), read_environment(folder)
     missing = [name for name in wanted if not (folder / name).is_file()]
     if environment["state"] == "running":

@@ -1,9 +1,12 @@
-"""A lock on a folder: of all the programs that want to write it, on one machine or many, one does at a time.
+"""A lock on a folder: of all the programs that want to write to it, on one machine or several, one does at a time.
 
-The lock is a file beside the folder, FOLDER.lock, there while someone holds it. The system frees its lock on that
-file when the program dies, however it dies. Some file systems have no such locks, or keep them to one machine
-unsaid, so that the owner also writes a new number into it every BEAT_SECONDS: the owner on another machine is taken
-for dead once its number has stood still for QUIET_SECONDS, on the clock of the one who waits.
+The lock is a file beside the folder, FOLDER.lock, which exists while the lock is held. The operating system releases
+its lock on that file when the program dies, however it dies. Some file systems have no such locks, or silently confine
+them to one machine, so the owner also writes a new number into the file every BEAT_SECONDS: an owner on another machine
+counts as dead once its number has not changed for QUIET_SECONDS, by the clock of the program that waits.
+
+Not filelock: its lease, the only one of its locks for several machines, also takes the folder from a program of this
+machine that is only suspended, as SLURM does with jobs, and both then write.
 """
 
 import json
@@ -23,11 +26,11 @@ except ImportError:  # Windows: only the numbers count there
     fcntl = None
 
 BEAT_SECONDS, QUIET_SECONDS, LOOK_SECONDS = 5.0, 40.0, 0.3
-RECORD_BYTES = 256  # always as long, so that a file is never seen half written or empty while it is owned
+RECORD_BYTES = 256  # always the same, so that an owned file is never seen half written or empty
 
 
 class FolderTaken(RuntimeError):
-    """The folder went to another program, because this one was taken for dead, or it was waited for long enough."""
+    """Another program has the folder: this one was presumed dead, or has stopped waiting for it."""
 
 
 @dataclass(frozen=True)
@@ -40,14 +43,16 @@ class _Claim:
 
 @contextmanager
 def hold(folder: str | os.PathLike, *, may_wait: Callable[[], bool] = lambda: True) -> Iterator[Callable[[], bool]]:
-    """Be the only one who writes the folder, or file: waits for its owner, as long as may_wait() says so.
+    """Hold the lock of a folder or file, which need not exist yet; waits for its owner while may_wait() is True.
 
-    Gives a function that says whether the folder is still ours; where it is not, stop writing at once. The folder
-    itself need not be there yet. FolderTaken where may_wait() has had enough; OSError where no file can be made.
+    Yields a function that returns whether the lock is still ours; once it is not, stop writing immediately.
+    FolderTaken when may_wait() returns False; OSError if the lock file cannot be written.
     """
-    path = Path(folder)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    claim = _Claim(path.with_name(path.name + ".lock"))
+    claim = _Claim(_lock_file(folder))
+    try:
+        claim.path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise OSError(f"{os.fspath(folder)} cannot be made: {problem}") from problem
     descriptor = _take(claim, may_wait)
     beats = threading.Thread(target=_keep_beating, args=(claim,), daemon=True)
     beats.start()
@@ -65,22 +70,28 @@ def hold(folder: str | os.PathLike, *, may_wait: Callable[[], bool] = lambda: Tr
 
 
 def is_held(folder: str | os.PathLike) -> bool:
-    """Whether some program writes the folder, at this moment."""
-    path = _Claim(Path(folder).with_name(Path(folder).name + ".lock")).path
+    """Whether a program holds the lock of the folder at this moment."""
     try:
-        descriptor = os.open(path, os.O_RDWR)
+        descriptor = os.open(_lock_file(folder), os.O_RDWR)
     except OSError:
         return False
     try:
-        has_lock = _lock(descriptor)  # which is given back at once; who wants it meanwhile asks again
+        has_lock = _lock(descriptor)  # released at once; those who wait for it try again
         is_fresh = time.time() - os.fstat(descriptor).st_mtime < QUIET_SECONDS
         return has_lock is False or (has_lock is None and is_fresh)
     finally:
         os.close(descriptor)
 
 
+def _lock_file(folder: str | os.PathLike) -> Path:
+    path = Path(os.path.abspath(folder))  # "." has no name of its own
+    if not path.name:
+        raise OSError(f"{path} cannot be locked, as there is no folder around it: name another folder")
+    return path.with_name(path.name + ".lock")
+
+
 def _take(claim: _Claim, may_wait: Callable[[], bool]) -> int:
-    """Wait until the file is nobody's, and make it ours; gives its descriptor, which holds the system's lock."""
+    """Wait until nobody owns the file and make it ours; returns its descriptor, which holds the system's lock."""
     seen, since = None, 0.0
     while may_wait():
         descriptor, is_new = _open(claim.path)
@@ -107,7 +118,7 @@ def _take(claim: _Claim, may_wait: Callable[[], bool]) -> int:
 
 
 def _open(path: Path) -> tuple[int, bool]:
-    """The descriptor of the file, and whether it is new: then nobody else takes it before it has stood still."""
+    """The descriptor of the file, and whether it is new; a new file is not taken by others before QUIET_SECONDS."""
     while True:
         with suppress(FileExistsError):
             return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666), True
@@ -116,7 +127,7 @@ def _open(path: Path) -> tuple[int, bool]:
 
 
 def _lock(descriptor: int) -> bool | None:
-    """Ask the system for the lock: True, False where another has it, None where there are no such locks."""
+    """Request the system's lock: True if obtained, False if another has it, None if there are no such locks."""
     if fcntl is None:
         return None
     try:
@@ -129,7 +140,7 @@ def _lock(descriptor: int) -> bool | None:
 
 
 def _is_same(descriptor: int, path: Path) -> bool:
-    """Whether the file that was opened is still the one of that name: its last owner may have removed it since."""
+    """Whether the opened file is still the one at that path: its last owner may have removed it since."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:
@@ -137,7 +148,7 @@ def _is_same(descriptor: int, path: Path) -> bool:
 
 
 def _stays(claim: _Claim) -> bool:
-    """Without the system's locks two may take a dead owner's file at once: the last one to write has it."""
+    """Without the system's locks, two may take a dead owner's file at once: the last to write has it."""
     time.sleep(2 * BEAT_SECONDS)
     return _owner(claim.path) == claim.token
 
@@ -146,7 +157,7 @@ def _keep_beating(claim: _Claim) -> None:
     beat = 0
     while not claim.released.wait(BEAT_SECONDS):
         beat += 1
-        with suppress(OSError):  # a file system that is away for a moment; who waits then waits for longer
+        with suppress(OSError):  # a file system that is away for a moment: those who wait only wait longer
             if _owner(claim.path) != claim.token:
                 claim.lost.set()
                 return
@@ -168,7 +179,7 @@ def _write(claim: _Claim, beat: int) -> None:
 
 
 def _owner(path: Path) -> str | None:
-    """The token in the file; None where there is no file, or none that can be read."""
+    """The token in the file; None if there is no file or it cannot be read."""
     try:
         return _field(path.read_bytes()[:RECORD_BYTES], "token")
     except FileNotFoundError:
@@ -184,7 +195,7 @@ def _field(record: bytes, name: str) -> str | None:
 
 
 def _machine() -> str:
-    """This start of this machine's system: programs that share it see each other's locks."""
+    """This boot of this machine: programs with the same one see each other's locks."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:

@@ -1,4 +1,4 @@
-"""What someone who watches a run's folder reads there while it trains: how far it is within the epoch, and a log."""
+"""Progress and log files in the folder of a run, for those who watch it train."""
 
 import json
 import math
@@ -23,7 +23,7 @@ LOG_TAIL_BYTES = 64 * 1024
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a training is: steps_done of steps_total, those of all epochs; both speeds are of the start in hand."""
+    """The progress of a training: steps over all epochs; speed and time left are those of the current start."""
 
     steps_done: int
     steps_total: int
@@ -34,14 +34,14 @@ class Progress:
 def keep_log(
     folder: str | os.PathLike, config: RunConfig
 ) -> tuple[Callable[[int, int], None], Callable[[EpochReport], None]]:
-    """on_step and on_epoch for `train`, which write to the run's folder; a disk that is full stops no training."""
+    """on_step and on_epoch for `train`, which write to the run's folder; a full disk does not stop the training."""
     folder, first, start, written = Path(folder), 0, time.monotonic(), 0.0
 
     def on_step(done: int, total: int) -> None:
         nonlocal first, start, written
         now = time.monotonic()
         if not first:
-            first, start = done, now  # from here on only training is timed, not the reading of the data
+            first, start = done, now  # from here on, training is timed, without the reading of the data
             _log_split(folder)
         elif now - written >= WRITE_SECONDS:
             written = now
@@ -61,7 +61,7 @@ def _log_split(folder: Path) -> None:
 
 
 def add_line(folder: str | os.PathLike, text: str) -> None:
-    """Append to the log with the time (UTC), in a folder that is a run's; in another nothing is written."""
+    """Append a line with the time (UTC) to the log of a run; nothing is written in a folder that is not a run's."""
     if (Path(folder) / CONFIG).is_file():
         stamp = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
         with suppress(OSError), (Path(folder) / LOG).open("a", encoding="utf-8") as file:
@@ -69,7 +69,7 @@ def add_line(folder: str | os.PathLike, text: str) -> None:
 
 
 def read_log(folder: str | os.PathLike) -> str:
-    """The end of the log, at most LOG_TAIL_BYTES of whole lines; "" where there is none."""
+    """The end of the log, at most LOG_TAIL_BYTES of whole lines; "" if there is none."""
     try:
         with (Path(folder) / LOG).open("rb") as file:
             size = file.seek(0, os.SEEK_END)
@@ -81,7 +81,7 @@ def read_log(folder: str | os.PathLike) -> str:
 
 
 def read_progress(folder: str | os.PathLike) -> Progress | None:
-    """How far the training was when it last said so; None where it has not, or what is there cannot be read."""
+    """The last recorded progress; None if there is none or it cannot be read."""
     try:
         values = Progress(**json.loads(read_text_file(Path(folder) / PROGRESS, PROGRESS)))
         numbers = [float(value) for value in asdict(values).values()]

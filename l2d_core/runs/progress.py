@@ -1,50 +1,48 @@
-"""Training told on a terminal: a line that is kept up to date, and a line an epoch that stays."""
+"""Progress of a training on a terminal: a bar, and one line per epoch that stays."""
 
 import time
 from collections.abc import Callable
 from typing import Any
 
+from tqdm import tqdm
+
 from l2d_core.config import RunConfig
 from l2d_core.evaluation.epoch_report import EpochReport
 
-SECONDS_A_LOOK = 0.2
-BAR_WIDTH = 20
+BAR = "{percentage:3.0f} %|{bar}| {rate_fmt}, {remaining} left"
+REDRAW_SECONDS = 0.2
 
 
 def training_progress(
     config: RunConfig, stream: Any
 ) -> tuple[Callable[[int, int], None], Callable[[EpochReport], None]]:
-    """on_step and on_epoch for `train`, which write to the text stream; steps only where it is a terminal."""
-    start = time.monotonic()
-    first = shown = 0.0
+    """on_step and on_epoch for `train`, which write to the text stream; the bar only if it is a terminal."""
+    bar: tqdm | None = None
+    start, epochs = time.monotonic(), 0
 
     def on_step(done: int, total: int) -> None:
-        nonlocal first, shown, start
-        now = time.monotonic()
-        if not first:
-            first, start = done, now  # from here on only training is timed, not the reading of the data
-        elif stream.isatty() and now - shown >= SECONDS_A_LOOK:
-            shown = now
-            speed = (done - first) / max(now - start, 1e-9)
-            left = clock((total - done) / speed)
-            stream.write(f"\r{_bar(done / total)} {speed * config.batch_size:,.0f} images/s, {left} left\033[K")
-            stream.flush()
-
-    epochs = 0
+        nonlocal bar, start
+        if bar is None:  # from here on, training is timed, without the reading of the data
+            start = time.monotonic()
+            options = {"mininterval": REDRAW_SECONDS, "leave": False, "dynamic_ncols": True, "bar_format": BAR}
+            scale = {"initial": done, "total": total, "unit": " images", "unit_scale": config.batch_size}
+            bar = tqdm(**scale, **options, file=stream, disable=None)  # None: where the stream is no terminal
+        bar.update(done - bar.n)
 
     def on_epoch(report: EpochReport) -> None:
         nonlocal epochs
         epochs += 1
         left = (config.epochs - report.epoch) * (time.monotonic() - start) / epochs
-        clear = "\r\033[K" if stream.isatty() else ""
-        stream.write(f"{clear}{epoch_line(report, config.epochs)}, {clock(left)} left\n")
+        if bar is not None:
+            bar.clear()
+        stream.write(f"{epoch_line(report, config.epochs)}, {clock(left)} left\n")
         stream.flush()
 
     return on_step, on_epoch
 
 
 def epoch_line(report: EpochReport, epochs: int) -> str:
-    """What an epoch came to, in a line."""
+    """The report of an epoch in one line."""
     unit = "bits" if report.reference else "nats"
     return (
         f"epoch {report.epoch:>{len(str(epochs))}} of {epochs}: loss {report.train_loss:.3f} {unit}, on validation "
@@ -54,7 +52,7 @@ def epoch_line(report: EpochReport, epochs: int) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share in 0..1 in percent, or a dash where it is over no cases."""
+    """A share in 0..1 as percent, or a dash if there are no cases."""
     return "-" if share is None else f"{100 * share:.1f} %"
 
 
@@ -63,8 +61,3 @@ def clock(seconds: float) -> str:
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
-
-
-def _bar(share: float) -> str:
-    filled = round(share * BAR_WIDTH)
-    return f"[{'=' * filled}{' ' * (BAR_WIDTH - filled)}] {100 * share:3.0f} %"

@@ -4,20 +4,20 @@ from l2d_core.config import ExpertConfig, RunConfig
 from l2d_core.datasets.ham10000 import CLASS_NAMES
 from l2d_core.experts.simulated import DERMATOLOGIST_RECALL
 
-# An expert right as often, a class, as the paper's network.
+# An expert with the accuracy in each class that the paper reports for its network.
 DERMATOLOGIST = ExpertConfig(accuracy=tuple(DERMATOLOGIST_RECALL[name] for name in CLASS_NAMES))
 
 
 def cifar10(surrogate: str) -> RunConfig:
-    """The default settings: minutes on two cores."""
+    """The default settings, which take minutes on two cores."""
     return RunConfig(dataset="cifar10", surrogate=surrogate)
 
 
 def ham10000(surrogate: str) -> RunConfig:
-    """EfficientNet-Lite0 from ImageNet, fine-tuned on images of 150 x 200, but for its first three stages.
+    """EfficientNet-Lite0 from ImageNet, fine-tuned on images of 150 x 200 except for its first three stages.
 
-    Those take much of the time, as their images are still large, and see edges and colours as they did. Rare classes
-    count more, by the square root: on the validation cases that gave a higher balanced accuracy, and a lower ECE.
+    Those detect edges and colours as before, and take most of the time, since their images are still large. Rare
+    classes weigh more, by the square root, which gave a higher balanced accuracy and a lower ECE on validation cases.
     """
     return RunConfig(
         dataset="ham10000",

@@ -66,8 +66,8 @@ def plan_sweep(content: Any) -> Sweep:
 
 def vary(config: RunConfig, surrogates: Sequence[str], seeds: int) -> Sweep:
     """The sweep of a config with each of the surrogates, or its own, and this number of seeds, from its own on."""
-    if seeds < 1:
-        raise ValueError(f"seeds must be at least 1, got {seeds}")
+    if not 1 <= seeds <= MAX_RUNS:
+        raise ValueError(f"seeds must be at least 1 and at most {MAX_RUNS:,}, got {brief(seeds)}")
     grid = {"surrogate": [*surrogates] or [config.surrogate], "seed": [config.seed + place for place in range(seeds)]}
     return plan_sweep({"base": json.loads(config.to_json()), "grid": grid})
 

@@ -3,15 +3,15 @@
 import io
 import re
 from html import unescape
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 from streamlit.testing.v1 import AppTest
 
-ROOT = Path(__file__).resolve().parents[2]
-APP = ROOT / "app"
+from l2d_core.common.paths import PROGRAM
+
+APP = PROGRAM / "app"
 LAB = "lab/page.py"
 TITLES = {
     "odds": "Softmax odds",

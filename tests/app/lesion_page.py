@@ -8,14 +8,14 @@ from html import unescape
 
 import numpy as np
 import streamlit as st
-from lab_page import APP, ROOT, open_home
+from lab_page import APP, open_home
 from made_images import encode, picture
 from made_lesion_system import made_system, with_far_training_images
 
 LESIONS = "lesions/page.py"
 PNG = "image/png"
 
-__all__ = ["APP", "LESIONS", "PNG", "ROOT", "encode", "made_system", "picture", "with_far_training_images"]
+__all__ = ["APP", "LESIONS", "PNG", "encode", "made_system", "picture", "with_far_training_images"]
 
 
 def colour(red, green=120, blue=90, size=(30, 40)):

@@ -11,7 +11,6 @@ import streamlit as st
 from field_cases import tried
 from lab_page import open_digits, open_home
 from lesion_page import (
-    ROOT,
     Open,
     cards,
     click,
@@ -32,10 +31,11 @@ from PIL import Image
 from train_page import FIRST, FakeBoard, labels, open_train, said
 
 from app.jobs import board as jobs_board
+from l2d_core.common.paths import PROGRAM
 from l2d_core.images.archives import MAX_ARCHIVE_BYTES
 from l2d_core.images.opening import MAX_FILE_BYTES
 
-CONFIG = tomllib.loads((ROOT / "app" / ".streamlit" / "config.toml").read_text())
+CONFIG = tomllib.loads((PROGRAM / "app" / ".streamlit" / "config.toml").read_text())
 ALL_PAGES = ["home", "learn", "lab", "lesions", "train", "compare", "paper", "about"]
 
 
@@ -111,8 +111,8 @@ def test_the_limit_of_a_table_is_that_of_its_reader(given):
 
 @tried("B12", size="maxUploadSize", proxy="client_max_body_size", nodes="sticky", cookies="XSRF", refused="413")
 def test_who_serves_it_reads_what_makes_uploads_fail_behind_a_proxy(given):
-    assert given in (ROOT / "docs" / "serving.md").read_text()
-    assert f"({CONFIG['server']['maxUploadSize']} MB" in (ROOT / "docs" / "serving.md").read_text()
+    assert given in (PROGRAM / "docs" / "serving.md").read_text()
+    assert f"({CONFIG['server']['maxUploadSize']} MB" in (PROGRAM / "docs" / "serving.md").read_text()
 
 
 @tried("B1", jpeg="JPEG", tiff="TIFF")

@@ -12,10 +12,11 @@ from made_images import encode, picture
 from playwright.sync_api import expect
 
 from app.jobs.folder import Record, write_record
-from benchmarks.serving import ROOT, free_port, start_server
+from benchmarks.serving import free_port, start_server
+from l2d_core.common.paths import PROGRAM
 
 PATIENCE_MS = 120_000
-SHIPPED = ROOT / "pretrained" / "runs"
+SHIPPED = PROGRAM / "pretrained" / "runs"
 RUNS = {"0" * 16: "cifar10-softmax", "1" * 16: "cifar10-one_vs_all"}
 # What a visitor's text can be read as: an image or a link in Markdown, HTML, a bare address.
 NAMES = ("![x](http://{host}/a)<img src=http://{host}/b>", "[x](http://{host}/c) http://{host}/d")
@@ -61,7 +62,7 @@ def address(browser, canary, tmp_path_factory):  # noqa: ARG001 (no server where
         write_record(folder / "runs" / job_id, Record(name.format(host=canary[0]), created=1.0))
     port = free_port()
     environment = {**os.environ, "L2D_RUNS_ROOT": str(folder / "runs"), "L2D_DATA_ROOT": str(folder)}
-    program = [ROOT / "tests" / "browser" / "lesion_server.py"]
+    program = [PROGRAM / "tests" / "browser" / "lesion_server.py"]
     process = start_server(port, folder / "log", program=program, environment=environment)
     yield f"http://127.0.0.1:{port}"
     process.kill()

@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,11 +9,12 @@ from lab_window import wait_for_run
 from playwright.sync_api import expect
 
 from l2d_core.calibration.binned import calibration_error
+from l2d_core.common.paths import PRETRAINED
 from l2d_core.comparison.author_logs import read_logged
 from l2d_core.surrogates import SURROGATES
 
 THIRD = "cifar10-asymmetric_softmax"
-SCORES = Path(__file__).resolve().parents[2] / "pretrained" / "runs" / THIRD / "scores_test.npz"
+SCORES = PRETRAINED / "runs" / THIRD / "scores_test.npz"
 PATIENCE_MS = 60_000
 TWO = "run=shipped/cifar10-softmax&run=shipped/cifar10-one_vs_all"
 CHARTS = '[data-testid="stVegaLiteChart"] svg.marks'

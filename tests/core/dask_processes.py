@@ -6,13 +6,12 @@ import subprocess
 import sys
 import time
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 
+from l2d_core.common.paths import PROGRAM
 from l2d_core.config import ExpertConfig, RunConfig
 
-ROOT = Path(__file__).parents[2]
 # PYTHONPATH: the library as it is here, whether or not it is installed.
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PROGRAM)}
 # A training of a few seconds.
 DIGITS = RunConfig(
     dataset="digits",
@@ -31,7 +30,7 @@ LOCAL = ["--host", "127.0.0.1", "--no-dashboard"]
 def process(*arguments, **options):
     """python with these arguments, killed at the end if it still runs."""
     command = [sys.executable, *map(str, arguments)]
-    with subprocess.Popen(command, env=ENVIRONMENT, cwd=ROOT, text=True, **options) as started:
+    with subprocess.Popen(command, env=ENVIRONMENT, cwd=PROGRAM, text=True, **options) as started:
         try:
             yield started
         finally:

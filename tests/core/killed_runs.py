@@ -15,6 +15,7 @@ import pandas as pd
 import torch
 from safetensors.torch import load_file
 
+from l2d_core.common.paths import PROGRAM
 from l2d_core.data import Scores
 from l2d_core.experiment import run_experiment
 from l2d_core.models.weights import load_weights
@@ -116,7 +117,7 @@ class Trainer:
 @contextmanager
 def trainer():
     # PYTHONPATH: the library as it is here, whether or not it is installed.
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    environment = {**os.environ, "PYTHONPATH": str(PROGRAM)}
     with subprocess.Popen([sys.executable, __file__], env=environment, stdin=PIPE, stdout=PIPE, text=True) as server:
         yield Trainer(server)
         server.stdin.close()

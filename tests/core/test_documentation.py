@@ -6,19 +6,18 @@ import shlex
 import subprocess
 import tomllib
 from functools import wraps
-from pathlib import Path
 
 import pytest
 from tyro.extras import SubcommandApp
 
 from l2d_core.cli import commands
+from l2d_core.common.paths import PROGRAM
 from l2d_core.sweeps.plan import read_sweep
 
-ROOT = Path(__file__).parents[2]
 PAGES = {
-    page: (ROOT / page).read_text(encoding="utf-8")
+    page: (PROGRAM / page).read_text(encoding="utf-8")
     for page in ("README.md", "benchmarks/README.md", "pretrained/README.md")
-} | {f"docs/{path.name}": path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")}
+} | {f"docs/{path.name}": path.read_text(encoding="utf-8") for path in (PROGRAM / "docs").glob("*.md")}
 README = PAGES["README.md"]
 ADDED = ("l2d_core/surrogates/weighted_one_vs_all.py", "l2d_core/datasets/two_moons.py")  # in docs/extending.md
 
@@ -56,11 +55,11 @@ def is_code(folder):
 
 def test_the_tree_names_every_folder_and_no_others():
     named, tree = tree_of_the_readme()
-    there = {f"{top}/{path.name}" for top in ("l2d_core", "app") for path in (ROOT / top).iterdir() if is_code(path)}
+    there = {f"{top}/{path.name}" for top in ("l2d_core", "app") for path in (PROGRAM / top).iterdir() if is_code(path)}
     assert named == there
     assert len(tree.splitlines()) <= 40
     for folder in re.findall(r"^(\w+)/", tree, re.MULTILINE):
-        assert (ROOT / folder).is_dir(), folder
+        assert (PROGRAM / folder).is_dir(), folder
 
 
 def test_the_example_of_the_readme_runs(capsys):
@@ -71,11 +70,11 @@ def test_the_example_of_the_readme_runs(capsys):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_links_and_paths_of_a_page_lead_somewhere(page):
-    folder = (ROOT / page).parent
+    folder = (PROGRAM / page).parent
     links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", PAGES[page])
     assert not [link for link in links if not link.startswith("https://") and not (folder / link).exists()]
     paths = re.findall(r"(?<![\w/])(?:app|l2d_core|tests|benchmarks|docs)(?:/[\w-]+)+(?:\.\w+)?", PAGES[page])
-    assert not [path for path in paths if not (ROOT / path).exists() and path not in ADDED]
+    assert not [path for path in paths if not (PROGRAM / path).exists() and path not in ADDED]
 
 
 @pytest.fixture
@@ -124,7 +123,7 @@ def test_a_shell_block_is_shell_and_starts_files_that_exist(page, code):
     checked = subprocess.run(["bash", "-n"], input=code, capture_output=True, text=True)
     assert checked.returncode == 0, checked.stderr
     for file in re.findall(r"\S+\.py\b", code):
-        assert list(ROOT.glob(file)), (page, file)
+        assert list(PROGRAM.glob(file)), (page, file)
 
 
 @pytest.mark.parametrize(("page", "code"), blocks("python"))
@@ -141,8 +140,8 @@ def test_the_example_of_a_sweep_can_be_read(tmp_path):
 
 
 def test_the_container_has_all_packages_before_they_are_installed():
-    lines = (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines()
+    lines = (PROGRAM / "Dockerfile").read_text(encoding="utf-8").splitlines()
     installed = next(row for row, line in enumerate(lines) if "pip install" in line)
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    settings = tomllib.loads((PROGRAM / "pyproject.toml").read_text(encoding="utf-8"))
     for pattern in settings["tool"]["setuptools"]["packages"]["find"]["include"]:
         assert f"COPY {pattern.rstrip('*')} {pattern.rstrip('*')}" in lines[:installed]

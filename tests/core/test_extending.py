@@ -3,17 +3,17 @@
 import re
 import runpy
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
 
 from l2d_core import LAB_DATASETS, fit, per_class, summarise
+from l2d_core.common.paths import PROGRAM
 from l2d_core.config import HeadConfig, RunConfig
 from l2d_core.experts.simulated import PRESETS
 from l2d_core.surrogates import SURROGATES
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = PROGRAM / "docs"
 QUICK = HeadConfig(kind="linear", epochs=2, batch_size=64)
 
 

@@ -2,20 +2,19 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
+from l2d_core.common.paths import PROGRAM
 from l2d_core.runs.folder import verify_run
 
-ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = [sys.executable, "benchmarks/gpu.py"]
 
 
 @pytest.fixture(scope="module")
 def smoke(tmp_path_factory):
     out = tmp_path_factory.mktemp("gpu")
-    done = subprocess.run([*SCRIPT, "--smoke", "--out", out], cwd=ROOT, capture_output=True, text=True, timeout=110)
+    done = subprocess.run([*SCRIPT, "--smoke", "--out", out], cwd=PROGRAM, capture_output=True, text=True, timeout=110)
     return out, done
 
 
@@ -43,6 +42,6 @@ def test_without_a_gpu_it_says_so_at_once(tmp_path):
 
     if torch.cuda.is_available():
         pytest.skip("this machine has a GPU")
-    done = subprocess.run([*SCRIPT, "--out", tmp_path], cwd=ROOT, capture_output=True, text=True, timeout=110)
+    done = subprocess.run([*SCRIPT, "--out", tmp_path], cwd=PROGRAM, capture_output=True, text=True, timeout=110)
     assert done.returncode == 1
     assert "there is no CUDA device; --smoke" in done.stderr

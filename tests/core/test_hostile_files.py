@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from hostile_files import FILES, LISTS
 
-ROOT = Path(__file__).parents[2]
+from l2d_core.common.paths import PROGRAM
+
 MOST_MB = 200
 FOLDERS = {"made", "run", "ham10000", "expert", "in", "cache"}
 
@@ -32,7 +33,7 @@ def tried(tmp_path_factory):
     around = tmp_path_factory.mktemp("hostile")
     for name in ("work", "home", "temporary"):
         (around / name).mkdir()
-    own = {"HOME": around / "home", "TMPDIR": around / "temporary", "PYTHONPATH": ROOT, "OMP_NUM_THREADS": 1}
+    own = {"HOME": around / "home", "TMPDIR": around / "temporary", "PYTHONPATH": PROGRAM, "OMP_NUM_THREADS": 1}
     own["TORCHINDUCTOR_CACHE_DIR"] = around / "work" / "cache"  # which torch makes when it is imported
     process = subprocess.run(
         [sys.executable, "-B", Path(__file__).with_name("hostile_files.py"), around / "work"],

@@ -6,9 +6,10 @@ import sys
 from urllib.parse import parse_qs
 
 import pytest
-from lab_page import APP, LAB, ROOT, open_digits, open_home
+from lab_page import APP, LAB, open_digits, open_home
 
 from app.lab.links import LINKS
+from l2d_core.common.paths import PROGRAM
 
 SLOW = ["torch", "sklearn", "scipy", "pandas", "pyarrow", "altair", "plotly", "timm", "distributed", "matplotlib"]
 DRAW_HOME = """
@@ -33,7 +34,7 @@ assert {{"torch", "l2d_core.lab.heads"}} <= set(sys.modules)
 
 
 def in_a_new_python(code):
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", code], cwd=PROGRAM, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
 
 

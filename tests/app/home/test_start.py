@@ -5,12 +5,13 @@ import socket
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import psutil
 import pytest
 
-HOME = Path(__file__).resolve().parents[3] / "app" / "Home.py"
+from l2d_core.common.paths import PROGRAM
+
+HOME = PROGRAM / "app" / "Home.py"
 START_SECONDS = 60
 OPTIONS = """
 import sys

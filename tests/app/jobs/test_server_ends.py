@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 
-from lab_page import ROOT
+from l2d_core.common.paths import PROGRAM
 
 LOAD = """
 import threading, time
@@ -24,7 +24,7 @@ print("loads", flush=True)
 
 
 def test_networks_that_are_being_loaded_are_not_waited_for():
-    with subprocess.Popen([sys.executable, "-c", LOAD], cwd=ROOT, stdout=subprocess.PIPE) as server:
+    with subprocess.Popen([sys.executable, "-c", LOAD], cwd=PROGRAM, stdout=subprocess.PIPE) as server:
         assert server.stdout.readline() == b"loads\n"
         began = time.monotonic()
         assert server.wait(50) == 0

@@ -10,11 +10,11 @@ import psutil
 import pytest
 import torch
 from killed_runs import KILLS, assert_as_calm, assert_whole, epochs_done
-from lab_page import ROOT
 from small_jobs import SHORT, wait_until
 
 from app.jobs.board import JobBoard
 from app.jobs.folder import make_job
+from l2d_core.common.paths import PROGRAM
 from l2d_core.experiment import run_experiment
 from l2d_core.runs.folder import read_environment
 from l2d_core.sweeps.cluster import CPU_COUNT, plan_workers
@@ -32,8 +32,8 @@ def load(path):
     return module
 
 
-Session = load(ROOT / "benchmarks" / "session.py").Session
-TrainServer = load(ROOT / "tests" / "browser" / "train_server.py").TrainServer
+Session = load(PROGRAM / "benchmarks" / "session.py").Session
+TrainServer = load(PROGRAM / "tests" / "browser" / "train_server.py").TrainServer
 
 
 def calm_run(folder):

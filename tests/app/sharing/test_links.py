@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from compare_page import COMPARE
-from lab_page import LAB, ROOT, open_digits, open_home, open_lab, open_link, texts
+from lab_page import LAB, open_digits, open_home, open_lab, open_link, texts
 
 from app.compare.links import LINKS as COMPARE_LINKS
 from app.fits import shared
@@ -18,6 +18,7 @@ from app.lesions.links import LINKS as LESION_LINKS
 from app.paper.links import LINKS as PAPER_LINKS
 from app.sharing import carried, foot, links, state, teaching
 from app.sharing.teaching import TeacherSettings
+from l2d_core.common.paths import PROGRAM
 from l2d_core.datasets import LAB_DATASETS
 
 
@@ -224,7 +225,7 @@ def test_citations_have_the_version_and_the_paper():
     import l2d_core
 
     assert f"version = {{{l2d_core.__version__}}}" in foot.CITATION % l2d_core.__version__
-    assert f"version: {l2d_core.__version__}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version: {l2d_core.__version__}" in (PROGRAM / "CITATION.cff").read_text(encoding="utf-8")
 
 
 def test_the_link_of_a_page_with_trainings_gives_away_no_owners_secret():

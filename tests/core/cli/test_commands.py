@@ -4,7 +4,6 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from made_runs import CONFIG, add_made, write_run
@@ -12,6 +11,7 @@ from torch import nn
 
 from l2d_core.cli import commands
 from l2d_core.cli.commands import main
+from l2d_core.common.paths import PROGRAM
 from l2d_core.datasets.feature_bank import FeatureBank
 from l2d_core.models import backbones
 from l2d_core.pretraining import image_bank
@@ -19,12 +19,10 @@ from l2d_core.runs.folder import open_run, verify_run
 from l2d_core.runs.lock import hold
 from l2d_core.runs.shipped import SHIPPED
 
-ROOT = Path(__file__).parents[3]
-
 
 def run(*arguments):
     return subprocess.run(
-        [sys.executable, "-m", "l2d_core", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=60
+        [sys.executable, "-m", "l2d_core", *arguments], cwd=PROGRAM, capture_output=True, text=True, timeout=60
     )
 
 
@@ -41,7 +39,7 @@ def test_help_is_quick_because_nothing_heavy_is_imported():
         "sys.exit(str(sorted({'torch', 'timm', 'sklearn', 'pandas', 'scipy'} & sys.modules.keys()) or ''))"
     )
     start = time.monotonic()
-    done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", check], cwd=PROGRAM, capture_output=True, text=True)
     assert done.stderr.strip() == ""
     assert time.monotonic() - start < 5  # about 0.2 s; torch alone takes 2 to 4
 
@@ -206,6 +204,9 @@ def test_an_interrupt_before_anything_is_there_is_told_plainly(made, tmp_path, c
         (["--device", "tpu"], "device must be auto, or one that is here: "),
         (["--dataset", "cifar10", "--data-root", "nowhere"], "there is no CIFAR-10 in nowhere. Three ways to get it: "),
         (["--config", "nowhere.json"], "nowhere.json"),
+        (["--epochs", "1" + "0" * 60], "epochs must be at most"),
+        (["--model", "wide_resnet", "--model-options", "depth=10", "width=100000000000"], "cannot be made with"),
+        (["--model", "wide_resnet", "--model-options", "depth=100000000000000000006"], "depth must be"),
     ],
 )
 def test_a_training_that_cannot_start_is_told_in_one_line_with_exit_code_2(made, tmp_path, capsys, options, message):
@@ -215,6 +216,44 @@ def test_a_training_that_cannot_start_is_told_in_one_line_with_exit_code_2(made,
     assert message in told
     assert told.count("\n") == 1
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("out", [".", ""])
+def test_a_training_goes_into_the_folder_that_one_is_in(made, tmp_path, monkeypatch, out):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert made("run", "--epochs", "1", "--out", out) == 0
+    assert verify_run(tmp_path / "here").is_done
+    assert not list(tmp_path.glob("*.lock"))
+
+
+@pytest.mark.parametrize(
+    ("command", "out"), [("train", "."), ("train", "/"), ("train", "file"), ("train", "file/run"), ("sweep", "file")]
+)
+def test_a_folder_that_cannot_be_written_to_is_named_in_one_line(tmp_path, monkeypatch, capsys, command, out):
+    (tmp_path / "file").write_text("")
+    monkeypatch.chdir(tmp_path)
+    assert main([command, "--dataset", "digits", "--augment", "none", "--device", "cpu", "--out", out]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("error: ")
+    assert out in told
+    assert "PosixPath" not in told
+    assert told.count("\n") == 1
+    assert (tmp_path / "file").read_text() == ""
+
+
+@pytest.mark.parametrize("seeds", ["0", "-1", "1" + "0" * 18])
+@pytest.mark.parametrize("command", [["reproduce", "figure1"], ["sweep", "--out", "nowhere"]])
+def test_an_absurd_number_of_seeds_is_refused_at_once(command, seeds, capsys):
+    assert main([*command, "--seeds", seeds]) == 2
+    told = capsys.readouterr().err
+    assert "seeds must be" in told
+    assert told.count("\n") == 1
+
+
+def test_a_quick_reproduction_says_that_settings_of_networks_have_no_effect(capsys):
+    assert main(["reproduce", "temperature", "--seeds", "2", "--epochs", "3", "--workers", "2"]) == 0
+    assert "so --epochs, --workers has no effect" in capsys.readouterr().err
 
 
 def test_runs_are_evaluated_side_by_side_on_both_splits(tmp_path, capsys):
@@ -311,7 +350,7 @@ def test_two_programs_do_not_train_in_one_folder(tmp_path, capsys):
 def test_a_reader_that_has_enough_is_no_error():
     code = "import sys; from l2d_core.cli.commands import main; sys.exit(main(['doctor']))"
     process = subprocess.Popen(
-        [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", code], cwd=PROGRAM, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     process.stdout.close()
     assert "error" not in process.stderr.read()

@@ -2,17 +2,17 @@
 
 import json
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from l2d_core.calibration.binned import calibration_error
+from l2d_core.common.paths import DATA_ROOT
 from l2d_core.comparison.author_logs import read_logged
 from l2d_core.evaluation.deferral import defer_by_argmax, defer_by_budget, defer_margin
 from l2d_core.evaluation.probabilities import clip_probability
 
-FOLDER = Path(os.environ.get("L2D_DATA_ROOT", "")) / "ova_l2d_hatespeech_logs"
+FOLDER = DATA_ROOT / "ova_l2d_hatespeech_logs"
 pytestmark = [
     pytest.mark.data,
     pytest.mark.skipif("L2D_DATA_ROOT" not in os.environ, reason="L2D_DATA_ROOT is not set"),

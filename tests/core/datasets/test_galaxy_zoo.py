@@ -1,14 +1,12 @@
 """Galaxies and other images with votes: both layouts, labels, one volunteer as the expert, a bank, a small training."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 from made_galaxies import HEADER, save_as_kaggle, save_galaxies, votes_on, write
 from torch import nn
 
+from l2d_core.common.paths import DATA_ROOT
 from l2d_core.config import ExpertConfig, RunConfig
 from l2d_core.datasets import galaxy_zoo, voted_images
 from l2d_core.datasets.votes import shares_of
@@ -16,7 +14,6 @@ from l2d_core.experiment import run_experiment
 from l2d_core.pretraining.image_bank import make_bank
 from l2d_core.runs.cases import load_splits
 
-DATA_ROOT = Path(os.environ.get("L2D_DATA_ROOT", ""))
 VOTER = ExpertConfig(kind="human", name="one_voter")
 
 

@@ -3,16 +3,15 @@
 import os
 import warnings
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from l2d_core.cli.commands import main
+from l2d_core.common.paths import DATA_ROOT
 from l2d_core.datasets import ham10000
 from l2d_core.datasets.ham10000.files import find_files, find_folder
 
-DATA_ROOT = Path(os.environ.get("L2D_DATA_ROOT", ""))
 HEADER = "lesion_id,image_id,dx,dx_type,age,sex,localization"
 ROWS = [
     "HAM_1,ISIC_1,nv,histo,45.0,male,back",

@@ -1,11 +1,9 @@
 """HAM10000's metadata as numbers: hand-computed, always finite, and without what leaks the answer."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from l2d_core.common.paths import DATA_ROOT
 from l2d_core.datasets import ham10000
 from l2d_core.datasets.ham10000.features import (
     REFERENCE_WARNING,
@@ -17,7 +15,6 @@ from l2d_core.datasets.ham10000.features import (
 from l2d_core.datasets.ham10000.metadata import read_metadata
 from l2d_core.datasets.ham10000.split import split_rows
 
-DATA_ROOT = Path(os.environ.get("L2D_DATA_ROOT", ""))
 TABLE = read_metadata(
     b"image_id,lesion_id,dataset,dx,dx_type,age,sex,localization\n"
     b"ISIC_1,HAM_1,vidir,nv,histo,40,male,back\n"

@@ -1,14 +1,13 @@
 """Tweets: the file read as CSV and as the authors read it, votes, words and their vectors, and masking."""
 
 import csv
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from made_tweets import HEADER, as_csv, save_tweets
 
+from l2d_core.common.paths import DATA_ROOT
 from l2d_core.common.seeds import numpy_generator
 from l2d_core.config import ExpertConfig, RunConfig
 from l2d_core.data import split_by_group
@@ -17,7 +16,6 @@ from l2d_core.datasets.word_vectors import train_word_vectors
 from l2d_core.experiment import run_experiment
 from l2d_core.runs.cases import load_splits
 
-DATA_ROOT = Path(os.environ.get("L2D_DATA_ROOT", ""))
 VOTER = ExpertConfig(kind="human", name="one_voter")
 ROWS = [
     (0, 3, 0, 0, 3, 2, "RT @ann: birds, sing"),

@@ -1,17 +1,13 @@
 """What people said of CIFAR-10: found by id, drawn from counts, and refused where files do not fit the images."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from made_cifar10 import labels_of, shrink, trap, write_batches, write_folder, write_people
 
+from l2d_core.common.paths import DATA_ROOT
 from l2d_core.common.seeds import numpy_generator
 from l2d_core.datasets import cifar10
 from l2d_core.datasets.human_answers import answer_distribution, ask, recorded_answers
-
-DATA_ROOT = Path(os.environ.get("L2D_DATA_ROOT", ""))
 
 
 @pytest.fixture(autouse=True)

@@ -2,19 +2,17 @@
 
 import dataclasses
 import hashlib
-import os
 import random
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
 from made_images import chunk, encode, grey_tiff, picture, png, tiff, turned
 from PIL import Image, ImageCms, ImageFile
 
+from l2d_core.common.paths import DATA_ROOT
 from l2d_core.images.opening import open_image, safe_name
 
-DATA_ROOT = Path(os.environ.get("L2D_DATA_ROOT", ""))
 LOSSLESS = {
     "PNG": {},
     "BMP": {},

@@ -1,8 +1,6 @@
 """The system for skin lesions: what its networks see, its bank, heads that are refitted, and the expert network."""
 
-import os
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,6 +12,7 @@ from made_lesions import IGNORE_SIZE, write_lesions
 from PIL import Image
 
 from l2d_core.cli.commands import main
+from l2d_core.common.paths import DATA_ROOT
 from l2d_core.config import RunConfig
 from l2d_core.data import Scores
 from l2d_core.datasets.ham10000 import CLASS_NAMES, list_images
@@ -33,7 +32,6 @@ from l2d_core.models.weights import Network, encode_weights
 from l2d_core.runs.folder import begin_run, save_progress, save_results
 
 SHAPE = (3, 32, 40)
-DATA_ROOT = Path(os.environ.get("L2D_DATA_ROOT", ""))
 ACCURACY = [0.9, 0.1, 0.5, 0.5, 0.5, 0.8, 0.3]
 
 

@@ -1,8 +1,6 @@
 """Making feature banks: reading the image folders, the frozen network, the projection, and a whole small bank."""
 
-import os
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,14 +8,13 @@ import torch
 from PIL import Image
 from torch import nn
 
+from l2d_core.common.paths import DATA_ROOT
 from l2d_core.datasets import cifar10, ham10000
 from l2d_core.datasets.projection import Projection, fit_projection
 from l2d_core.models import backbones
 from l2d_core.models.backbones import LITE0_FEATURES, efficientnet_lite0, load_by_position
 from l2d_core.pretraining import image_bank
 from l2d_core.pretraining.image_bank import extract_features, make_bank, read_image
-
-DATA_ROOT = Path(os.environ.get("L2D_DATA_ROOT", ""))
 
 
 def tiny_network():

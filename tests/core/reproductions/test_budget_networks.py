@@ -13,7 +13,7 @@ from l2d_core.baselines import METHODS
 from l2d_core.baselines.budget_errors import RULES, BudgetPoint
 from l2d_core.baselines.network_losses import LOSSES
 from l2d_core.cli import commands
-from l2d_core.common.call_options import check_options
+from l2d_core.common.json_fields import check_options
 from l2d_core.experiment import run_experiment
 from l2d_core.models import MODELS
 from l2d_core.reproductions import budget_networks, error_against_budget

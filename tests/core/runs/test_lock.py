@@ -6,14 +6,13 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
+from l2d_core.common.paths import PROGRAM
 from l2d_core.runs import lock
 from l2d_core.runs.lock import RECORD_BYTES, FolderTaken, hold
 
-ROOT = Path(__file__).parents[3]
 HOLD = """
 import sys
 from l2d_core.runs.lock import hold
@@ -95,7 +94,7 @@ def test_an_owner_that_is_killed_leaves_the_folder_to_the_next_at_once(folder, m
     monkeypatch.setattr(lock, "QUIET_SECONDS", 3600)
     command = [sys.executable, "-c", HOLD, str(folder)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, cwd=ROOT, **pipes) as owner:
+    with subprocess.Popen(command, cwd=PROGRAM, **pipes) as owner:
         owner.stdout.readline()
         with pytest.raises(FolderTaken):
             hold(folder, may_wait=times(3)).__enter__()

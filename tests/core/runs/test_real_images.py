@@ -1,20 +1,18 @@
 """The published images of CIFAR-10 and HAM10000, read once: their splits, and what the shipped networks say of them."""
 
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from l2d_core.common.paths import DATA_ROOT, PRETRAINED
 from l2d_core.datasets.image_features import load_splits as load_features
 from l2d_core.models.prediction import predict
 from l2d_core.runs.cases import load_splits
 from l2d_core.runs.folder import verify_run
 from l2d_core.runs.shipped import SHIPPED
 
-PRETRAINED = Path(__file__).resolve().parents[3] / "pretrained"
 FOLDERS = {"cifar10": PRETRAINED / "runs", "ham10000": PRETRAINED / "ham10000"}
-DATA_ROOT = Path(os.environ.get("L2D_DATA_ROOT", ""))
 pytestmark = [
     pytest.mark.data,
     pytest.mark.skipif("L2D_DATA_ROOT" not in os.environ, reason="L2D_DATA_ROOT is not set"),

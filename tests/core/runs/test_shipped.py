@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from l2d_core.common.paths import PRETRAINED
 from l2d_core.config import RunConfig
 from l2d_core.experts.stored_answers import open_answers
 from l2d_core.runs.folder import verify_run
 from l2d_core.runs.shipped import SHIPPED
 
-PRETRAINED = Path(__file__).resolve().parents[3] / "pretrained"
 FOLDERS = {"cifar10": PRETRAINED / "runs", "ham10000": PRETRAINED / "ham10000"}
 RUNS = [
     (dataset, FOLDERS[dataset] / name, config) for dataset, runs in SHIPPED.items() for name, config in runs.items()

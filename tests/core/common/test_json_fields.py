@@ -2,7 +2,7 @@
 
 import pytest
 
-from l2d_core.common.call_options import check_options
+from l2d_core.common.json_fields import check_options
 
 
 def build(_outputs, _shape, *, depth: int = 3, share: float = 0.5, fast: bool = False, kind: str = "a"):
