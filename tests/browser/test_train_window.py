@@ -119,8 +119,10 @@ def test_its_secret_is_in_the_address_of_no_page_that_its_owner_walks_through(br
         owner.wait_for_url("**job=*")
         owner.go_back()
         addresses.append(owner.url)
-    owner.reload()
+    owner.reload()  # of another page, which watches no training
     owner.get_by_role("link", name="Train", exact=True).click()
+    main = owner.get_by_test_id("stMainBlockContainer")
+    main.get_by_role("button", name="Open", exact=True).click(timeout=PATIENCE_MS)
     expect(button(owner, "Stop")).to_be_visible(timeout=PATIENCE_MS)
     assert len(addresses) > 3 * len(PAGES)
     assert not [address for address in addresses if secret in address]
