@@ -13,7 +13,7 @@ from app.jobs.run_index import run_index
 from app.jobs.runs import MAX_SYSTEMS
 from app.kit.numbers import bins_in_words
 from app.kit.text import plain
-from l2d_core.evaluation.measures import MEASURES
+from l2d_core.evaluation.measures import MEASURES, name_of_column
 from l2d_core.runs.index import differing_settings
 from l2d_core.runs.progress import clock
 from l2d_core.runs.table import BINS, STRATEGY
@@ -22,7 +22,7 @@ _MADE, _GENERATION, _SELECTED = "compare_made", "compare_table_generation", "sel
 WHERE = {"shipped": "shipped", "here": "this machine"}
 # Of a run's settings, in columns of their own; those that differ follow.
 FIXED = ("dataset", "surrogate")
-SCORES = {"system_accuracy": "accuracy", "coverage": "coverage", "ece": "ECE"}
+SCORES = {"system_accuracy": "accuracy", "coverage": MEASURES["coverage"].words, "ece": MEASURES["ece"].words}
 MAX_DIFFERENT = 12
 
 
@@ -149,7 +149,7 @@ def _measure(measures: Mapping[str, float], name: str) -> float | None:
     """A measure; "ece" is that of the estimator which comes first, by which the system decides."""
     if name != "ece":
         return measures.get(name)
-    return next((value for key, value in measures.items() if key.startswith("ece_")), None)
+    return next((value for key, value in measures.items() if name_of_column(key) == "ece"), None)
 
 
 def _number(value: object) -> float | None:
@@ -165,7 +165,7 @@ def _columns() -> dict:
     share = st.column_config.NumberColumn(format="percent")
     columns: dict = dict.fromkeys(SCORES.values(), share)
     ece = f"ECE: {MEASURES['ece'].help}. Here over {bins_in_words(BINS, STRATEGY)}, of n test cases"
-    columns["ECE"] = st.column_config.NumberColumn(format="percent", help=ece)
+    columns[SCORES["ece"]] = st.column_config.NumberColumn(format="percent", help=ece)
     columns["changed"] = st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm")
     columns["problem"] = st.column_config.TextColumn(width="medium")
     columns["run"] = st.column_config.TextColumn(pinned=True)

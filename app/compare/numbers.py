@@ -12,20 +12,14 @@ from app.kit.looks import Look
 from app.kit.numbers import bins_of_ece, percent
 from l2d_core.comparison.difference import Difference
 from l2d_core.evaluation.accuracy import Statistic, averages
+from l2d_core.evaluation.measures import MEASURES
 
 Numbers = Mapping[str, Statistic]
 
-TITLES = {
-    "system": "System accuracy",
-    "value": "Value at this price",
-    "ece": "ECE",
-    "coverage": "Coverage",
-    "machine_on_kept": "Machine on kept cases",
-    "expert_on_deferred": "Expert on deferred cases",
-    "machine_alone": "Machine alone",
-    "expert_alone": "Expert alone",
-}
 ON_CARDS = ("system", "value", "coverage", "ece")
+_IN_FILES = ("system", "value", "ece", "coverage")
+_IN_FILES += ("machine_on_kept", "expert_on_deferred", "machine_alone", "expert_alone")
+TITLES = {name: MEASURES[name].title for name in _IN_FILES}
 NO_CASES = "no examples"
 SHEET = """<style>
 .systems {display: grid; grid-template-columns: repeat(auto-fit, minmax(235px, 1fr)); gap: .6rem; margin: .1rem 0;}
@@ -76,20 +70,23 @@ def table(names: Sequence[str], numbers: Sequence[Numbers], bins: str) -> pd.Dat
 
 def accuracy_words(first: str, other: str, found: Difference) -> str:
     """How the system accuracies differ, as plain text: "B is 1.2 points better than A (95 % interval ...)"."""
-    return _words(other, first, found, "accuracy", ("more accurate", "less accurate"))
+    return _words(other, first, found, "system", "accuracy", ("more accurate", "less accurate"))
 
 
 def calibration_words(first: str, other: str, found: Difference) -> str:
     """How the ECEs differ, as plain text."""
-    return _words(other, first, found, "their ECE", ("worse calibrated, by its ECE,", "better calibrated, by its ECE,"))
+    sides = ("better calibrated, by its ECE,", "worse calibrated, by its ECE,")
+    return _words(other, first, found, "ece", "their ECE", sides)
 
 
-def _words(other: str, first: str, found: Difference, what: str, sides: tuple[str, str]) -> str:
+def _words(other: str, first: str, found: Difference, measure: str, what: str, sides: tuple[str, str]) -> str:
+    """sides: what the other is called where it is better, and where it is worse."""
     low, high = sorted((found.low, found.high)) if found.value >= 0 else sorted((-found.low, -found.high))
     interval = f"95 % interval {_points(low)} to {_points(high)}, n = {found.n:,}"
     if found.low == found.high:
         return f"{other} and {first} do not differ in {what}, n = {found.n:,}"
-    side = sides[0] if found.value >= 0 else sides[1]
+    better, worse = sides
+    side = better if (found.value >= 0) == (MEASURES[measure].better == "higher") else worse
     if not found.is_clear:
         return f"{other} and {first} cannot be told apart: {_points(abs(found.value))} points {side} ({interval})"
     return f"{other} is {_points(abs(found.value))} points {side} than {first} ({interval})"

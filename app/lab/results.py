@@ -13,6 +13,7 @@ from app.kit import charts, numbers, section, summary
 from app.kit.looks import ESTIMATORS, SYSTEMS
 from app.lab import plane
 from app.lab.state import STRATEGIES
+from l2d_core.evaluation.measures import MEASURES, name_of_column
 
 Rows = Mapping[tuple[str, str], numbers.Row]
 
@@ -21,7 +22,7 @@ CLASS_TRUTH = (
     "and the distance to this truth does not rank estimators"
 )
 CURVES = {
-    "system_accuracy": "system accuracy",
+    "system_accuracy": MEASURES["system"].words,
     "machine_accuracy": "accuracy on kept cases",
 }
 
@@ -180,7 +181,8 @@ def _coverage_tables(
         for name, curve in curves.items()
         for line, column in shown.items()
     ]
-    own = [(SYSTEMS[name].title, rows[name, "coverage"]["mean"], rows[name, _own_accuracy(measure)]) for name in curves]
+    accuracy = name_of_column(measure)
+    own = [(SYSTEMS[name].title, rows[name, "coverage"]["mean"], rows[name, accuracy]) for name in curves]
     points = [(title, coverage, row["mean"]) for title, coverage, row in own if row["mean"] is not None]
     alone = [("machine alone", SYSTEMS[name].title, rows[name, "machine_alone"]["mean"]) for name in curves]
     alone += [("expert alone", "", rows[next(iter(curves)), "expert_alone"]["mean"])]
@@ -191,14 +193,9 @@ def _coverage_tables(
     )
 
 
-def _own_accuracy(measure: str) -> str:
-    """The measure of the operating point that lies on a curve."""
-    return "system" if measure == "system_accuracy" else "machine_on_kept"
-
-
 def _coverage_text(curves: Mapping[str, pd.DataFrame], rows: Rows, measure: str, title: str) -> str:
     parts = [f"Lines of the {title} against coverage."]
-    own = _own_accuracy(measure)
+    own = name_of_column(measure)
     for name in curves:
         parts.append(
             f"{SYSTEMS[name].title}: {numbers.estimate(rows[name, own])} at its own coverage of "

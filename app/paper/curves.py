@@ -10,9 +10,10 @@ from app.kit.looks import SYSTEMS, Look
 from app.paper import charts, state
 from app.paper.parts import heading, part, parts_by
 from app.paper.words import METHODS, RULES, SHOWN_FIRST
+from l2d_core.evaluation.measures import measure_title
 from l2d_core.reproductions.reproduction import Reproduction
 
-MEASURES = {"machine_accuracy": "machine on kept cases", "system_accuracy": "system accuracy"}
+MEASURES = {name: measure_title(name).lower() for name in ("machine_accuracy", "system_accuracy")}
 ORDERS = {"probabilities": "In the paper's order, by probabilities", "logits": "In the order of logits"}
 DATASETS = {"ham10000": "HAM10000", "hate_speech": "HateSpeech", "galaxy_zoo": "Galaxy Zoo"}
 INTERVALS = "Bars: the 95 % interval over seeds, each line's a little aside, and long ones cut."

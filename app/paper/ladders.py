@@ -9,7 +9,8 @@ from app.kit import section
 from app.kit.looks import ESTIMATORS, SYSTEMS, Look
 from app.paper import charts
 from app.paper.parts import parts_by, show
-from app.paper.words import SCALING, beside, measure_title
+from app.paper.words import SCALING, beside
+from l2d_core.evaluation.measures import measure_title
 from l2d_core.reproductions.reproduction import Reproduction
 
 EXPLANATION = "Filled marks: ours, with the 95 % interval over seeds. Hollow: the paper's, where it gives a number."

@@ -9,7 +9,8 @@ import streamlit as st
 from app.kit import section
 from app.kit.looks import ESTIMATORS, SYSTEMS, Look
 from app.kit.text import plain
-from app.paper.words import beside, measure_title
+from app.paper.words import beside
+from l2d_core.evaluation.measures import measure_title
 from l2d_core.surrogates import SURROGATES
 
 

@@ -12,6 +12,7 @@ from app.kit.numbers import count
 from app.kit.text import plain
 from app.paper import results, words
 from app.paper.figures import FIGURES
+from l2d_core.evaluation.measures import measure_title
 from l2d_core.reproductions.findings import Finding
 from l2d_core.reproductions.reproduction import Reproduction, say_trainings
 from l2d_core.reproductions.stored import StoredReproduction
@@ -83,7 +84,7 @@ def _texts(table: pd.DataFrame) -> pd.DataFrame:
     rows = [
         (
             one["setting"],
-            words.measure_title(one["measure"]),
+            measure_title(one["measure"]),
             words.title_of(one["surrogate"], one["estimator"]),
             words.estimate(one),
             words.paper(one),

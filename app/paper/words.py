@@ -9,9 +9,8 @@ import pandas as pd
 
 from app.kit.looks import ESTIMATORS, GREY, SYSTEMS, Look
 from app.kit.numbers import count
-from l2d_core.evaluation.measures import MEASURES
+from l2d_core.evaluation.measures import measure_of
 from l2d_core.reproductions.findings import Finding
-from l2d_core.reproductions.reproduction import TITLES
 
 # Softmax and one-vs-all look as everywhere; a variant has the colour of its original, with another dash and marker.
 METHODS = {
@@ -68,12 +67,8 @@ def title_of(surrogate: str, estimator: str) -> str:
 
 def is_percent(measure: str) -> bool:
     """Whether a measure is a share."""
-    return measure not in MEASURES or MEASURES[measure].percent
-
-
-def measure_title(measure: str) -> str:
-    """The title of a measure; an unknown name is its own title."""
-    return TITLES.get(measure, measure)
+    known = measure_of(measure)
+    return known is None or known.percent
 
 
 def estimate(row: Mapping[str, Any]) -> str:

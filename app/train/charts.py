@@ -10,12 +10,12 @@ import pyarrow as pa
 from app.jobs.board import JobStatus
 from app.kit.charts import Spec, columns_of
 from app.kit.looks import SYSTEMS
+from l2d_core.evaluation.measures import measure_title
 
 # A column of `EpochReport` -> what its axis says, and whether it is a share.
 MEASURES = {
     "validation_loss": ("Loss a case", False),
-    "system_accuracy": ("System accuracy", True),
-    "coverage": ("Coverage", True),
+    **{name: (measure_title(name), True) for name in ("system_accuracy", "coverage")},
     "calibration_error": ("ECE of P(the expert is right)", True),
 }
 HEIGHT = 230

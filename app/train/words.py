@@ -17,6 +17,7 @@ from app.jobs.states import (
 from app.kit.html import render
 from app.kit.looks import GREY, SYSTEMS
 from app.kit.text import plain
+from l2d_core.evaluation.measures import MEASURES, name_of_column
 from l2d_core.runs.progress import clock, percent
 from l2d_core.surrogates import SURROGATES
 
@@ -115,9 +116,9 @@ def result(view: JobStatus) -> str:
         return ""
     best = view.history.loc[view.history["validation_loss"].idxmin()]
     values = {name: None if best[name] != best[name] else float(best[name]) for name in _SHARES}
-    shares = ", ".join(f"{title} {percent(values[name])}" for name, title in _SHARES.items())
+    shares = ", ".join(f"{MEASURES[name_of_column(name)].words} {percent(value)}" for name, value in values.items())
     unit = "bits" if view.config.reference else "nats"
     return f"Best epoch {int(best['epoch'])} on validation: loss {best['validation_loss']:.3f} {unit}, {shares}."
 
 
-_SHARES = {"system_accuracy": "system accuracy", "coverage": "coverage", "calibration_error": "ECE"}
+_SHARES = ("system_accuracy", "coverage", "calibration_error")

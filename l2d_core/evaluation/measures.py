@@ -127,7 +127,8 @@ MEASURES = SUMMARY | {
         "Cases with a predicted risk near 0", "share of the test cases", of="estimator", better=""
     ),
 }
-# What columns of files and of tables behind charts call a measure, where that is not its name here.
+# What columns of files and of tables behind charts call a measure, where that is not its name here: files that were
+# written stay readable.
 _NAME_OF_COLUMN = {
     "system_accuracy": "system",
     "machine_accuracy": "machine_on_kept",
@@ -147,6 +148,12 @@ def name_of_column(column: str) -> str:
 def measure_of(column: str) -> Measure | None:
     """The measure behind a name of a measure or of a column; None for what is no measure."""
     return MEASURES.get(name_of_column(column))
+
+
+def measure_title(column: str) -> str:
+    """The title of the measure behind a name; what is no measure stands for itself."""
+    measure = measure_of(column)
+    return measure.title if measure else column
 
 
 def ece_column(estimator: str) -> str:

@@ -10,13 +10,14 @@ from l2d_core.common.checks import require_known
 from l2d_core.common.environment import PACKAGES, package_version
 from l2d_core.common.files import write_whole
 from l2d_core.datasets import cifar10
-from l2d_core.evaluation.measures import MEASURES
+from l2d_core.evaluation.measures import measure_of, measure_title
 from l2d_core.reproductions import NOT_AS_REFERENCE, ONLY_QUICK, REPRODUCTIONS
 from l2d_core.reproductions.budget_networks import missing_data
-from l2d_core.reproductions.reproduction import TITLES, Reproduction, say_trainings
+from l2d_core.reproductions.reproduction import Reproduction, say_trainings
 from l2d_core.reproductions.request import Request
 from l2d_core.reproductions.stored import read_reproduction, write_reproduction
 from l2d_core.reproductions.trained import runs_folder
+from l2d_core.runs.table import markdown_rows
 
 __all__ = ["PAGE", "as_markdown", "names_at", "read_reproduction", "reproduce", "reproduce_all"]
 
@@ -81,14 +82,13 @@ def as_markdown(result: Reproduction) -> str:
 def _table(rows: pd.DataFrame) -> str:
     lines = [["measure", "surrogate", "estimator", "ours", "paper", "n", "seeds"]]
     for one in rows.to_dict("records"):
-        names = [TITLES[one["measure"]], one["surrogate"], one["estimator"]]
+        names = [measure_title(one["measure"]), one["surrogate"], one["estimator"]]
         lines.append([*names, _number(one), _percent(one["paper"]), f"{one['n']:,.0f}", str(one["seeds"])])
-    lines.insert(1, ["---"] * len(lines[0]))
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown_rows(lines)
 
 
 def _number(one: dict) -> str:
-    measure = MEASURES.get(one["measure"])
+    measure = measure_of(one["measure"])
     if measure is not None and not measure.percent:
         return "-" if one["mean"] is None else f"{one['mean']:.4f}"
     interval = "" if one["half_width"] is None else f" ± {100 * one['half_width']:.2f}"

@@ -7,7 +7,6 @@ from typing import Any
 import pandas as pd
 
 from l2d_core.calibration.intervals import student_t
-from l2d_core.evaluation.measures import MEASURES
 from l2d_core.reproductions.findings import Finding
 
 COLUMNS = (
@@ -22,19 +21,6 @@ COLUMNS = (
     "seeds",
     "paper",
 )
-# Of the measures, in words; shares are shown in percent.
-TITLES = {
-    "balanced_machine_alone": "Machine alone, every class the same",
-    "balanced_expert_alone": "Expert alone, every class the same",
-    "balanced_system": "System, every class the same",
-    "classifier_ece": "ECE of the classifier's confidence",
-    "risk_near_zero": "Cases with a predicted risk near 0",
-    "machine_accuracy": "Machine on kept cases",
-    "system_accuracy": "System accuracy",
-    "error": "System error",
-    "deferred": "Deferred",
-    **{name: measure.title for name, measure in MEASURES.items()},
-}
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from l2d_core.calibration.binned import calibration_error
 from l2d_core.common.files import write_whole
 from l2d_core.common.json_fields import flatten
 from l2d_core.common.paths import links_out
-from l2d_core.data import Scores
-from l2d_core.evaluation.accuracy import accuracies
-from l2d_core.evaluation.deferral import defer_by_argmax
-from l2d_core.evaluation.probabilities import estimators_of, expert_pairs
 from l2d_core.runs.folder import (
     CONFIG,
     ENVIRONMENT,
@@ -27,7 +22,7 @@ from l2d_core.runs.folder import (
     read_history,
     read_scores,
 )
-from l2d_core.runs.table import BINS, STRATEGY
+from l2d_core.runs.table import run_measures
 
 INDEX = ".index.json"
 INDEX_VERSION = 2
@@ -48,12 +43,12 @@ _WATCHED = (CONFIG, ENVIRONMENT, *RESULTS)
 
 
 def index_runs(root: str | os.PathLike, *, on_progress: Callable[[int, int], None] | None = None) -> pd.DataFrame:
-    """A row a run in the folders of a folder, by name; none where there is no folder. Columns: COLUMNS.
+    """One row per run in the folders of a folder, by name; none where there is no folder. Columns: COLUMNS.
 
     state as in `runs.STATES`, "" where it cannot be read; problem: why its test scores cannot be read, or "".
-    settings: the configuration, objects in objects as names with dots; measures: system_accuracy, coverage and
-    ece_<estimator>, over its test cases; both are empty where they cannot be read, epochs_done and the other numbers
-    are None. changed: seconds since 1970 of its youngest file.
+    settings: the configuration, objects in objects as names with dots; measures: as in `table.run_measures`;
+    both are empty where they cannot be read, epochs_done and the other numbers are None. changed: seconds since 1970
+    of its youngest file.
 
     What was read is kept in root/.index.json, if that can be written. A file there that is not ours is read as if it
     were missing. on_progress: called with (runs read, runs to read) as those that changed are read.
@@ -81,7 +76,7 @@ def differing_settings(table: pd.DataFrame) -> list[str]:
 
 
 def _marks(root: Path) -> dict[str, list[Any]]:
-    """What tells whether a run has changed: of each of its files the time and the size, or None where it is missing."""
+    """What shows that a run has changed: the time and the size of each of its files, or None where one is missing."""
     if not root.is_dir():
         return {}
     with os.scandir(root) as entries:
@@ -109,19 +104,10 @@ def _row(folder: Path, mark: list[Any]) -> dict[str, Any]:
             row["epochs_done"] = len(read_history(folder))
         if row["state"] != "running":
             test, _ = read_scores(folder)
-            row |= {"test_cases": len(test), "measures": _measures(test)}
+            row |= {"test_cases": len(test), "measures": run_measures(test)}
     except (ValueError, OSError) as problem:
         row["problem"] = str(problem)
     return row
-
-
-def _measures(test: Scores) -> dict[str, float | None]:
-    found = accuracies(test, defer_by_argmax(test.logits, test.num_experts))
-    measures = {"system_accuracy": found["system"].value, "coverage": found["coverage"].value}
-    for _, estimator in estimators_of([test.surrogate]):
-        pairs = expert_pairs(test, estimator)
-        measures[f"ece_{estimator}"] = calibration_error(*pairs, bins=BINS, strategy=STRATEGY)
-    return measures
 
 
 def _read_index(root: Path) -> dict[str, Any]:

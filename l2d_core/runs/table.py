@@ -1,13 +1,15 @@
-"""Runs side by side: a table of all measures of each of their estimators, as Markdown."""
+"""The measures of runs: a few of each for a table of many, and all of them side by side as Markdown."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
+from l2d_core.calibration.binned import calibration_error
 from l2d_core.data import Scores
 from l2d_core.evaluation.accuracy import Statistic, accuracies
-from l2d_core.evaluation.measures import MEASURES
-from l2d_core.evaluation.probabilities import estimators_of
+from l2d_core.evaluation.deferral import defer_by_argmax
+from l2d_core.evaluation.measures import MEASURES, ece_column
+from l2d_core.evaluation.probabilities import estimators_of, expert_pairs
 from l2d_core.evaluation.summary import measure
 from l2d_core.runs.folder import Run
 from l2d_core.surrogates import SURROGATES
@@ -16,10 +18,22 @@ BINS, STRATEGY = 15, "equal_width"
 SPLITS = ("validation", "test")
 
 
-def markdown_table(runs: Sequence[Run], split: str) -> str:
-    """A row a measure, a column an estimator of a run, each number with its n; on the "validation" or "test" cases.
+def run_measures(test: Scores) -> dict[str, float | None]:
+    """system_accuracy, coverage and ece_<estimator> over the test cases; empty for a loss that is no surrogate."""
+    if test.surrogate not in SURROGATES:
+        return {}
+    found = accuracies(test, defer_by_argmax(test.logits, test.num_experts))
+    measures = {"system_accuracy": found["system"].value, "coverage": found["coverage"].value}
+    for _, estimator in estimators_of([test.surrogate]):
+        pairs = expert_pairs(test, estimator)
+        measures[ece_column(estimator)] = calibration_error(*pairs, bins=BINS, strategy=STRATEGY)
+    return measures
 
-    Measures that are not known of any of the runs are left out.
+
+def markdown_table(runs: Sequence[Run], split: str) -> str:
+    """One row per measure, one column per estimator of a run, each number with its n.
+
+    split: "validation" or "test". Measures that are not known of any of the runs are left out.
     """
     columns = {}
     for run in runs:
@@ -28,16 +42,23 @@ def markdown_table(runs: Sequence[Run], split: str) -> str:
             columns[f"{run.folder}: classifier"] = _alone(scores)
         for estimator in estimators_in(run):
             columns[f"{run.folder}: {estimator}"] = measure(scores, estimator, bins=BINS, strategy=STRATEGY)
-    rows = [[f"{split}; ECE in {BINS} bins of equal width", *columns], ["---"] * (len(columns) + 1)]
+    rows = [[f"{split}; ECE in {BINS} bins of equal width", *columns]]
     for name, described in MEASURES.items():
         shares = [column.get(name) for column in columns.values()]
         if any(share is not None for share in shares):
             rows.append([described.title, *(_cell(share, described.percent) for share in shares)])
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return markdown_rows(rows)
+
+
+def markdown_rows(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of texts as a table, the first one its head."""
+    # Not pandas' to_markdown: it needs another package, pads every cell, and lets a "|" in a name break the table.
+    lines = [" | ".join(" ".join(text.split()).replace("|", "\\|") for text in row) for row in rows]
+    return "\n".join(f"| {line} |" for line in [lines[0], " | ".join(["---"] * len(rows[0])), *lines[1:]])
 
 
 def estimators_in(run: Run) -> list[str]:
-    """Those of its surrogate; none of a run that trained another loss, as of `baselines.network_losses`."""
+    """Those of its surrogate; none of a run that trained another loss, as in `baselines.network_losses`."""
     known = [run.config.surrogate] if run.config.surrogate in SURROGATES else []
     return [estimator for _, estimator in estimators_of(known)]
 

@@ -1,4 +1,4 @@
-"""What came of many runs: how far each is, and one table of their measures; told on a terminal as they end."""
+"""The outcomes of many runs: their states, one table of their measures, and lines for a terminal as they end."""
 
 import json
 from collections import Counter
@@ -10,13 +10,12 @@ import pandas as pd
 
 from l2d_core.common.json_fields import flatten
 from l2d_core.config import RunConfig
-from l2d_core.evaluation.summary import measure
+from l2d_core.evaluation.measures import measure_of, name_of_column
 from l2d_core.runs.folder import Run
 from l2d_core.runs.progress import percent
-from l2d_core.runs.table import BINS, STRATEGY, estimators_in
+from l2d_core.runs.table import BINS, markdown_rows, run_measures
 
 STATES = ("done", "running", "queued", "stopped", "failed")
-SHARES = ("system_accuracy", "coverage")  # and all ece_...
 
 
 @dataclass(frozen=True)
@@ -27,20 +26,16 @@ class Outcome:
     message: str = ""
 
 
-def measures_of(run: Run) -> dict[str, float | int | None]:
-    """What the table says of a run, over its test cases, as shares in 0..1: ECE an estimator, accuracy, coverage."""
-    found: dict[str, float | int | None] = {"epochs_done": len(run.history), "test_cases": len(run.test)}
-    for estimator in estimators_in(run):
-        measures = measure(run.test, estimator, bins=BINS, strategy=STRATEGY)
-        found[f"ece_{estimator}"] = measures["ece"].value
-        found |= {"system_accuracy": measures["system"].value, "coverage": measures["coverage"].value}
-    return {**found, "wall_seconds": run.environment["wall_seconds"]}
+def measures_of(run: Run) -> dict[str, Any]:
+    """The numbers of a run in the table, over its test cases: counts, `run_measures` and the wall time."""
+    counts = {"epochs_done": len(run.history), "test_cases": len(run.test)}
+    return {**counts, **run_measures(run.test), "wall_seconds": run.environment["wall_seconds"]}
 
 
 def sweep_table(
     configs: Mapping[str, RunConfig], outcomes: Mapping[str, Outcome], measures: Mapping[str, Mapping[str, Any]]
 ) -> pd.DataFrame:
-    """A row a run: its name, the settings that differ, its state, `measures_of` it, and a message if it failed."""
+    """One row per run: its name, the settings that differ, its state, `measures_of` it, and a message if it failed."""
     settings = {name: flatten(json.loads(config.to_json())) for name, config in configs.items()}
     keys = dict.fromkeys(key for flat in settings.values() for key in flat)
     differing = [key for key in keys if len({json.dumps(flat.get(key)) for flat in settings.values()}) > 1]
@@ -50,8 +45,8 @@ def sweep_table(
         rows.append(
             {"run": name, **cells, "state": outcome.state, **measures.get(name, {}), "message": outcome.message}
         )
-    eces = sorted({key for found in measures.values() for key in found if key.startswith("ece_")})
-    numbers = ["epochs_done", "test_cases", *eces, *SHARES, "wall_seconds"]
+    eces = sorted({key for found in measures.values() for key in found if name_of_column(key) == "ece"})
+    numbers = ["epochs_done", "test_cases", *eces, "system_accuracy", "coverage", "wall_seconds"]
     # As objects: pandas would make 0.0 of a seed 0 where another run has none.
     table = pd.DataFrame(rows, columns=["run", *differing, "state", *numbers, "message"], dtype=object)
     whole = ("epochs_done", "test_cases")
@@ -65,22 +60,20 @@ def _cell(value: Any) -> Any:
 def markdown(table: pd.DataFrame) -> str:
     """`sweep_table` as Markdown, shares in percent; columns without a value are left out."""
     shown = [column for column in table if bool((table[column].notna() & (table[column] != "")).any())]
-    rows = [shown, ["---"] * len(shown)]
-    rows += [
+    rows = [
         [_show(column, value) for column, value in zip(shown, row, strict=True)] for row in table[shown].values.tolist()
     ]
-    note = f"ECE in {BINS} bins of equal width; all measures on the test cases"
-    return "\n".join([*(f"| {' | '.join(row)} |" for row in rows), "", note])
+    return f"{markdown_rows([shown, *rows])}\n\nECE in {BINS} bins of equal width; all measures on the test cases"
 
 
 def _show(column: str, value: Any) -> str:
     if pd.isna(value) or value == "":
         return "-"
-    if column in SHARES or column.startswith("ece_"):
+    if (measure := measure_of(column)) and measure.percent:
         return percent(value)
     if column == "wall_seconds":
         return f"{value:,.0f} s"
-    return " ".join(str(value).split()).replace("|", "\\|")
+    return str(value)
 
 
 def tell(stream: Any) -> Callable[[str, Mapping[str, Outcome]], None]:

@@ -12,9 +12,10 @@ from small_scores import random_scores, scores_from_lists
 from l2d_core.calibration.binned import calibration_error, calibration_error_by_chance, reliability_table
 from l2d_core.calibration.brier import brier_decomposition
 from l2d_core.calibration.smooth import smooth_calibration_error
+from l2d_core.data import Scores
 from l2d_core.evaluation.deferral import defer_by_argmax
 from l2d_core.evaluation.estimator_view import above_one, reliability, risk_histogram
-from l2d_core.evaluation.measures import SUMMARY
+from l2d_core.evaluation.measures import MEASURES, SUMMARY, ece_column, measure_of, measure_title
 from l2d_core.evaluation.probabilities import estimators_of
 from l2d_core.evaluation.summary import coverage_curves, measure, pooled_view, summarise
 from l2d_core.surrogates import SURROGATES
@@ -112,6 +113,47 @@ def test_the_summary_is_the_mean_over_seeds_of_what_the_direct_calls_give(how):
 def test_the_measures_that_pages_explain_are_those_that_the_summary_holds():
     assert set(summarise(BOTH, true_probability=TRUTH)["measure"]) == set(SUMMARY)
     assert set(SUMMARY) - set(summarise(BOTH)["measure"]) == {"risk_distance"}
+
+
+@pytest.mark.parametrize(
+    ("column", "name"),
+    [
+        ("system_accuracy", "system"),
+        ("machine_accuracy", "machine_on_kept"),
+        ("calibration_error", "ece"),
+        (ece_column("odds"), "ece"),
+        ("ece_by_chance", "ece_by_chance"),
+        ("coverage", "coverage"),
+        ("wall_seconds", None),
+    ],
+)
+def test_a_name_in_a_file_stands_for_one_measure(column, name):
+    assert measure_of(column) == MEASURES.get(name)
+    assert measure_title(column) == (MEASURES[name].title if name else column)
+
+
+def test_a_measure_is_of_the_estimator_exactly_where_two_estimators_of_one_system_differ():
+    rows = {name: rows_of(summarise({"softmax": SEEDS}, true_probability=TRUTH), name) for name in ("odds", "proxy")}
+    for name, described in SUMMARY.items():
+        same = rows["odds"].loc[name, "mean"] == rows["proxy"].loc[name, "mean"]
+        assert same == (described.of != "estimator"), name
+
+
+def test_what_a_measure_calls_better_is_what_a_better_system_shows():
+    rng = np.random.default_rng(0)
+    labels, chance = rng.integers(0, 3, 400), rng.uniform(0.1, 0.9, 400)
+    answers = np.where(rng.random(400) < chance, labels, (labels + 1) % 3)[:, None]
+    sides = []
+    for skill, claimed in ((1.0, chance), (0.0, 1.5 * rng.permutation(chance))):  # the worse one knows nothing
+        classes = rng.normal(size=(400, 3)) + skill * 3 * np.eye(3)[labels]
+        asking = np.log(claimed) + np.log(np.exp(classes).sum(axis=1))
+        scores = Scores.from_arrays(np.column_stack([classes, asking]), labels, answers, surrogate="softmax")
+        sides.append(measure(scores, "odds", bins=15, strategy="equal_width", true_probability=chance))
+    better, worse = sides
+    for name, described in SUMMARY.items():
+        if described.better and name != "expert_alone":
+            gap = better[name].value - worse[name].value
+            assert gap > 0 if described.better == "higher" else gap < 0, name
 
 
 def test_the_cases_that_a_measure_says_it_counts_are_those_that_its_n_counts():
