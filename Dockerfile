@@ -7,6 +7,7 @@ WORKDIR /app
 COPY requirements.txt pyproject.toml README.md LICENSE ./
 # Both packages, which the installation looks for.
 COPY l2d_core l2d_core
+COPY .streamlit .streamlit
 COPY app app
 RUN PIP_EXTRA_INDEX_URL="$PIP_EXTRA_INDEX_URL" pip install -r requirements.txt
 COPY pretrained pretrained

@@ -99,7 +99,7 @@ def _proportional_kib(pid: int) -> int:
 
 @contextmanager
 def running(app: Path, **environment: str) -> Iterator[Server]:
-    """Start `app` as a user would (settings from app/.streamlit/config.toml), wait until it answers, and end it after.
+    """Start `app` as a user would (settings from .streamlit/config.toml), wait until it answers, and end it after.
 
     environment: variables beside those of this process.
     """

@@ -69,14 +69,13 @@ def run_experiment(
     if is_done(folder, config):
         return open_run(folder, LOSSES)
     splits = load_splits(config, data_root)
-    network = _network_for(splits.train, config)
-    model = network.build(seed=config.seed)
+    model = (network := _network_for(splits.train, config)).build(seed=config.seed)
     numbers = find_numbers(config, splits, data_root, folder, target)
     begin_run(folder, config)
     if numbers is not None:
         save_numbers(folder, numbers)
-    split = dict(zip(SPLIT_NOTES, describe_split(config, splits, data_root), strict=True))
-    record = _recorder(folder, target, start, {name: text for name, text in split.items() if text})
+    split = zip(SPLIT_NOTES, describe_split(config, splits, data_root), strict=True)
+    record = _recorder(folder, target, start, {name: text for name, text in split if text})
     history = _stored_history(folder)
     record(history, "running")
 
@@ -85,22 +84,33 @@ def run_experiment(
         record(history, "running")
         return on_epoch(report) if on_epoch is not None else None
 
-    surrogate, kept, problem = LOSSES[config.surrogate], folder / CHECKPOINT, None
-    fit = partial(train, model, surrogate, splits, config, device=target, checkpoint=kept, numbers=numbers)
-    try:
-        fit(on_epoch=after_epoch, on_step=on_step)
-    except (KeyboardInterrupt, TrainingDiverged) as caught:  # the model has its best weights all the same
-        problem = caught
+    fit = partial(train, model, LOSSES[config.surrogate], splits, config, device=target, numbers=numbers)
+    problem = _problem_of(partial(fit, checkpoint=folder / CHECKPOINT, on_epoch=after_epoch, on_step=on_step))
     history = _stored_history(folder)
     if not history:
         raise problem or NothingTrained(f"{folder} was stopped in its first epoch: start it again to train")
-    halve_precision(model)
-    validation, test = (_score(model, data, config, target) for data in (splits.validation, splits.test))
-    save_results(folder, validation, test, encode_weights(model, network))
+    _keep_results(folder, model, network, lambda data: _score(model, data, config, target), splits)
     record(history, "done" if has_ended(history, config) else "stopped")
     if problem is not None:
         raise problem
     return open_run(folder, LOSSES)
+
+
+def _problem_of(training: Callable[[], object]) -> BaseException | None:
+    """Train; what ended it before its time, if anything did: the model has its best weights all the same."""
+    try:
+        training()
+    except (KeyboardInterrupt, TrainingDiverged) as problem:
+        return problem
+    return None
+
+
+def _keep_results(
+    folder: Path, model: nn.Module, network: Network, score: Callable[[DeferralData], Scores], splits: Splits
+) -> None:
+    """The weights in half precision, and the scores of the model that has them."""
+    halve_precision(model)
+    save_results(folder, score(splits.validation), score(splits.test), encode_weights(model, network))
 
 
 def copy_in_eight_bits(

@@ -53,7 +53,7 @@ def privacy() -> str:
 - **Trainings** are written into the server's folder of runs, and stay until their owner deletes them. All visitors
   can see them, with the names given to them, and compare them; only who holds a training's own link can change it.
 - **The live lab** keeps the results of recent settings in memory for all visitors, without who asked for them.
-- {sends} `gatherUsageStats` in `app/.streamlit/config.toml` says so. The pages need no account. Who runs this server
+- {sends} `gatherUsageStats` in `.streamlit/config.toml` says so. The pages need no account. Who runs this server
   may keep logs of visits.
 """
 

@@ -16,7 +16,7 @@ from l2d_core.comparison.systems import System
 from l2d_core.data import Scores
 from l2d_core.images.opening import safe_name
 
-MAX_FILE_BYTES = 200 * 2**20  # as app/.streamlit/config.toml has it
+MAX_FILE_BYTES = 200 * 2**20  # as .streamlit/config.toml has it
 MAX_UNPACKED_BYTES = 600 * 2**20  # of an .npz
 MAX_JSON_BYTES = 64 * 2**20  # it takes many times its size while it is read
 MAX_FILES = 24  # on the shelf of a session

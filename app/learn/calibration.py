@@ -33,38 +33,8 @@ def what_seventy_percent_means() -> Answer:
         "it is."
     )
     with text:
-        num_cases = st.select_slider(
-            "Cases n",
-            (100, 200, 500, 1000, 2000, 5000, 10000),
-            500,
-            key=key_of("n"),
-            bind="query-params",
-            persist_state="session",
-        )
-        bins = slide("Bins", "bins", 5, 40, 15)
-        boldness = slide(
-            "Boldness",
-            "boldness",
-            0.4,
-            3.0,
-            1.0,
-            0.1,
-            help="At 1 it says what is true. Above 1 it is too sure: where 80 % is true it says more, and where 20 % "
-            "is, less. Below 1 it is too timid: all it says is nearer to 50 %.",
-        )
-        seed = st.number_input(
-            "Draw number",
-            0,
-            10_000,
-            0,
-            key=key_of("draw"),
-            bind="query-params",
-            persist_state="session",
-            help="Another number, another luck.",
-        )
-        note_setting("Cases n", num_cases)
-        note_setting("Draw number", seed)
-    drawn = learn_numbers.forecast(int(num_cases), boldness, int(seed))
+        num_cases, bins, boldness, seed = _forecaster_controls()
+    drawn = learn_numbers.forecast(num_cases, boldness, seed)
     error, by_chance = drawn.error(bins), drawn.error_by_chance(bins)
     with place:
         draw_reliability(drawn.reliability(bins), drawn.above_one, FORECASTER, "learn-forecaster", is_bounded=True)
@@ -73,7 +43,7 @@ def what_seventy_percent_means() -> Answer:
             f"{bins} bins)."
         )
         explain(HOW_TO_READ)
-    few, many = (learn_numbers.forecast(n, 1.0, int(seed)) for n in (200, 10_000))
+    few, many = (learn_numbers.forecast(n, 1.0, seed) for n in (200, 10_000))
     return Answer(
         "Set the boldness to 1, n to 200 and the bins to 30. The ECE is not 0. Is the forecaster lying?",
         "No: it says exactly the chances that were used to draw what came true. With 200 cases in 30 bins, a few a "
@@ -81,6 +51,30 @@ def what_seventy_percent_means() -> Answer:
         f"{percent(few.error(30))}. With 10,000 cases and 15 bins it would be {percent(many.error_by_chance(15))}. "
         "An ECE means nothing without n and the number of bins; this app shows them beside each one.",
     )
+
+
+def _forecaster_controls() -> tuple[int, int, float, int]:
+    """How many cases it forecasts, in how many bins they are sorted, its boldness, and the number of the draw."""
+    bound = {"bind": "query-params", "persist_state": "session"}
+    sizes = (100, 200, 500, 1000, 2000, 5000, 10000)
+    num_cases = st.select_slider("Cases n", sizes, 500, key=key_of("n"), **bound)
+    bins = slide("Bins", "bins", 5, 40, 15)
+    boldness = slide(
+        "Boldness",
+        "boldness",
+        0.4,
+        3.0,
+        1.0,
+        0.1,
+        help="At 1 it says what is true. Above 1 it is too sure: where 80 % is true it says more, and where 20 % "
+        "is, less. Below 1 it is too timid: all it says is nearer to 50 %.",
+    )
+    seed = st.number_input(
+        "Draw number", 0, 10_000, 0, key=key_of("draw"), help="Another number, another luck.", **bound
+    )
+    note_setting("Cases n", num_cases)
+    note_setting("Draw number", seed)
+    return int(num_cases), bins, boldness, int(seed)
 
 
 def calibrated_is_not_useful() -> Answer:

@@ -63,23 +63,17 @@ def run_many(
 ) -> pd.DataFrame:
     """Train each config in the folder out/name, and return `sweep_table`, which out/results.csv holds too as runs end.
 
-    Runs that are done are taken as they are, others go on after their last epoch. A run that fails has its message
-    in the table, and the others go on; a run that has ended several workers fails too. At KeyboardInterrupt the runs
-    that train first keep their best so far.
+    Runs that are done are taken as they are, others go on after their last epoch. A run that fails, or has ended
+    several workers, has its message in the table. At KeyboardInterrupt running ones first keep their best so far.
 
-    device: as in `pick_device`, on the worker. scheduler: the address of a Dask scheduler; None for an embedded
-    cluster of `workers` processes; its defaults are those of `plan_workers`.
-    threads: of torch in a training, on which the last bits of its numbers depend; on a scheduler's workers None
-    leaves them as the worker was started. problems: names without a config, and why, for the table.
-    on_change: called with a name whose outcome has changed, and all outcomes. In a script that calls this with
-    an embedded cluster the calls have to be under `if __name__ == "__main__"`, as worker processes import it.
-
-    ValueError on a device that is not here; OSError where the scheduler cannot be reached, the processes cannot be
-    started, or out cannot be written.
+    device: as in `pick_device`, on the worker. scheduler: a Dask scheduler's address; None for an embedded cluster of
+    `workers` processes, by default as in `plan_workers`; a script that asks for one needs `if __name__ == "__main__"`.
+    threads: of torch in a training, on which the last bits of its numbers depend; None leaves those of a scheduler's
+    workers. problems: names without a config, and why. on_change gets a name whose outcome changed, and all outcomes.
+    ValueError on a device that is not here; OSError on a scheduler, processes or a folder that cannot be had.
     """
-    out = Path(out).resolve()
     outcomes: dict[str, Outcome] = {}
-    measures: dict[str, dict[str, Any]] = {}
+    out, measures = Path(out).resolve(), {}
 
     def change(name: str, outcome: Outcome) -> None:
         if outcome.state == "done":
@@ -95,13 +89,12 @@ def run_many(
         return table
 
     found = {name: Outcome("failed", problem) for name, problem in (problems or {}).items()}
-    found |= {name: _initial_outcome(out, name, config) for name, config in configs.items()}
-    for name, outcome in found.items():
+    for name, outcome in (found | {name: _initial_outcome(out, name, one) for name, one in configs.items()}).items():
         change(name, outcome)
     queued = [name for name in configs if outcomes[name].state == "queued"]
+    if queued and scheduler is None:
+        workers, threads = plan_workers(device, len(queued), workers, threads)
     if queued:
-        if scheduler is None:
-            workers, threads = plan_workers(device, len(queued), workers, threads)
         with open_cluster(scheduler, workers=workers, device=device) as client:
             runs = {name: submit(client, configs[name], out / name, data_root, device, threads) for name in queued}
             _see_through(client, runs, change, save)

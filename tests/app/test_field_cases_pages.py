@@ -35,7 +35,7 @@ from l2d_core.common.paths import PROGRAM
 from l2d_core.images.archives import MAX_ARCHIVE_BYTES
 from l2d_core.images.opening import MAX_FILE_BYTES
 
-CONFIG = tomllib.loads((PROGRAM / "app" / ".streamlit" / "config.toml").read_text())
+CONFIG = tomllib.loads((PROGRAM / ".streamlit" / "config.toml").read_text())
 ALL_PAGES = ["home", "learn", "lab", "lesions", "train", "compare", "paper", "about"]
 
 

@@ -19,7 +19,7 @@ PAGES = {
 }
 GRAVE = ("serious", "critical")
 ALSO = ("heading-order", "page-has-heading-one", "empty-heading")  # axe calls them moderate or minor
-BACKGROUNDS = {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 22, 28)"}  # as in app/.streamlit/config.toml
+BACKGROUNDS = {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 22, 28)"}  # as in .streamlit/config.toml
 BRUSH = "[class*=_brush]"  # the rectangle that one draws over a chart: Vega gives it a role and takes no name for it
 
 

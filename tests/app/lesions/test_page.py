@@ -377,7 +377,7 @@ def test_no_link_leads_out_of_the_servers_folder(tmp_path):
 def test_the_servers_upload_limit_is_that_of_a_zip_and_stands_on_the_page(calls):  # noqa: ARG001
     import tomllib
 
-    server = tomllib.loads((PROGRAM / "app" / ".streamlit" / "config.toml").read_text())["server"]
+    server = tomllib.loads((PROGRAM / ".streamlit" / "config.toml").read_text())["server"]
     assert server["maxUploadSize"] * 2**20 == MAX_ARCHIVE_BYTES
     assert server["enableXsrfProtection"] is True
     app = open_lesions()
