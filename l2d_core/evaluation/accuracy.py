@@ -99,6 +99,7 @@ def balanced_accuracy(correct: ArrayLike, labels: np.ndarray, class_names: tuple
     labels = np.asarray(labels)
     require_shape("labels", labels, (None,))
     correct = as_flags("correct", correct, len(labels))
+    # scikit-learn's takes predicted classes, leaves classes without cases out without naming them, and imports slowly.
     cases = np.bincount(labels, minlength=len(class_names))
     right = np.bincount(labels, correct, minlength=len(class_names))
     left_out = tuple(name for name, count in zip(class_names, cases, strict=True) if count == 0)

@@ -89,6 +89,7 @@ def risk_distance(predicted_risk: ArrayLike, true_risk: ArrayLike) -> float:
 
     predicted_risk (N,) and true_risk (M,), in 0..1; ValueError on no cases, NaN, or a value outside.
     """
+    # As scipy.stats.wasserstein_distance, whose import would delay the first fit of the lab.
     predicted, true = _sorted_risk("predicted_risk", predicted_risk), _sorted_risk("true_risk", true_risk)
     points = np.sort(np.concatenate([predicted, true]))
     # Both distributions are constant between neighbouring points.
