@@ -20,8 +20,11 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     st.title("Learn", anchor=False, width="content")
     st.markdown("When should a machine ask, and why must it be honest about it?", width="content")
 state.begin()
-now = st.segmented_control(
-    "Step", state.STEPS, key=state.STEP, required=True, bind="query-params", label_visibility="collapsed"
+now = (
+    st.segmented_control(
+        "Step", state.STEPS, key=state.STEP, required=True, bind="query-params", label_visibility="collapsed"
+    )
+    or state.STEPS[0]  # it has no value for a run when one leaves the page while it is drawn
 )
 title, draw = STEPS[int(now) - 1]
 st.header(f"{now}. {title}", anchor=False)

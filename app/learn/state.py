@@ -32,8 +32,9 @@ def key_of(name: str) -> str:
 
 
 def begin() -> None:
-    """Start with the first step where none is chosen."""
-    st.session_state.setdefault(STEP, STEPS[0])
+    """Start with the first step if none is chosen: on a quick way through pages the browser may send that none is."""
+    if st.session_state.get(STEP) is None:
+        st.session_state[STEP] = STEPS[0]
 
 
 def go(by: int) -> None:

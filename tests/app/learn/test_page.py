@@ -31,6 +31,13 @@ def answer(app, number):
     return app.toggle(key=f"answer-{number}").set_value(True).run()
 
 
+def test_a_step_that_the_browser_has_taken_back_is_the_first():
+    app = open_step("3")
+    app.session_state["step"] = None
+    assert not app.run().exception
+    assert app.session_state["step"] == "1"
+
+
 @pytest.mark.parametrize("number", STEPS)
 def test_each_step_has_a_picture_with_a_text_and_hides_its_answer_until_it_is_asked_for(number):
     app = open_step(number)
