@@ -16,7 +16,7 @@ from l2d_core.baselines.network_losses import LOSSES
 from l2d_core.common.checks import require_known
 from l2d_core.common.environment import describe_environment, pick_device
 from l2d_core.config import RunConfig
-from l2d_core.data import DeferralData, Scores
+from l2d_core.data import DeferralData, Scores, Splits
 from l2d_core.evaluation.epoch_report import EpochReport
 from l2d_core.models import MODELS
 from l2d_core.models.prediction import predict
