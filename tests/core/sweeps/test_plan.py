@@ -149,7 +149,7 @@ def test_options_make_a_sweep_of_surrogates_and_seeds():
     assert list(sweep.configs) == [f"{name}-seed={seed}" for name in ("softmax", "one_vs_all") for seed in (5, 6)]
     assert sweep.configs["softmax-seed=6"] == RunConfig(seed=6, epochs=3, surrogate="softmax")
     assert list(vary(RunConfig(), [], 1).configs) == ["one_vs_all-seed=0"]
-    with pytest.raises(ValueError, match="seeds must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="seeds must be at least 1 and at most 10,000, got 0"):
         vary(RunConfig(), [], 0)
 
 
