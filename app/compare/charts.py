@@ -18,13 +18,15 @@ BIN, RANGE = "bin", "range"  # what can be selected in a chart, as it comes back
 MARK = {"shape": "diamond", "size": 90, "filled": False, "strokeWidth": 2, "color": "#E69F00", "opacity": 1}
 
 
-def reliability(table: pd.DataFrame, above_one: pd.DataFrame, marks: pd.DataFrame, look: Look, bounded: bool) -> Spec:
+def reliability(
+    table: pd.DataFrame, above_one: pd.DataFrame, marks: pd.DataFrame, look: Look, *, is_bounded: bool
+) -> Spec:
     """`charts.reliability` in which a bin can be clicked, and cases are marked.
 
     table: with a column `chosen`, whether a bin's cases are looked at; marks: the cases to mark: id, probability,
     expert_right.
     """
-    spec = charts.reliability(table, above_one, replace(look, title=""), is_bounded=bounded)
+    spec = charts.reliability(table, above_one, replace(look, title=""), is_bounded=is_bounded)
     place = {
         "id": marks["id"],
         "x": np.minimum(marks["probability"], ABOVE_ONE),
@@ -35,7 +37,7 @@ def reliability(table: pd.DataFrame, above_one: pd.DataFrame, marks: pd.DataFram
     return with_data(spec, marks=arrow(place))
 
 
-def risk(table: pd.DataFrame, marks: pd.DataFrame, look: Look, bounded: bool) -> Spec:
+def risk(table: pd.DataFrame, marks: pd.DataFrame, look: Look, *, is_bounded: bool) -> Spec:
     """The histogram of predicted risk, what is deferred in the full colour; cases are marked below it.
 
     table: of `Comparison.risk`; marks as of `reliability`.
@@ -43,7 +45,7 @@ def risk(table: pd.DataFrame, marks: pd.DataFrame, look: Look, bounded: bool) ->
     bars = {**charts.place_below_zero(table), **arrow({"deferred": table["share_deferred"]})}
     risks = np.maximum(1 - marks["probability"].to_numpy(dtype=float), 1 - ABOVE_ONE)
     return with_data(
-        _risk_spec(replace(look, title=""), bounded), bars=bars, marks=arrow({"id": marks["id"], "risk": risks})
+        _risk_spec(replace(look, title=""), is_bounded), bars=bars, marks=arrow({"id": marks["id"], "risk": risks})
     )
 
 
@@ -82,22 +84,23 @@ def _reliability_extras() -> list[dict[str, Any]]:
 
 
 @lru_cache(maxsize=SPECS_KEPT)
-def _risk_spec(look: Look, bounded: bool) -> Spec:
+def _risk_spec(look: Look, is_bounded: bool) -> Spec:
     axis = alt.Axis(values=charts.TICKS, format="%", title="risk = 1 - P(the expert is right)")
     x = alt.X("left:Q", scale=alt.Scale(domain=[1 - AXIS_END, 1], nice=False), axis=axis)
     y_axis = alt.Axis(format="%", title="share of cases", tickCount=4)
     shares = tooltips(("share", "share of cases", ".1%"), ("deferred", "of all, deferred", ".1%"))
     tooltip = [alt.Tooltip("bin:N", title="risk"), *shares]
-    zone = alt.Chart(pd.DataFrame({"x": [1 - AXIS_END], "x2": [0.0]}))
     bars, marks = alt.Chart(alt.NamedData("bars")), alt.Chart(alt.NamedData("marks"))
     whole = {"x": x, "x2": "right:Q", "y2": alt.Y2Datum(0), "tooltip": tooltip}
     layers = [
-        zone.mark_rect(color=GREY, opacity=0.14).encode(x="x:Q", x2="x2:Q"),
         bars.mark_rect(color=look.color, opacity=0.35).encode(**whole, y=alt.Y("share:Q", axis=y_axis)),
         bars.mark_rect(color=look.color, opacity=0.95).encode(**whole, y="deferred:Q"),
         marks.mark_point(**MARK).encode(x="risk:Q", y=alt.YDatum(0), tooltip=[alt.Tooltip("id:N")]),
     ]
-    return charts.finish(alt.layer(*layers[bounded:]).properties(height=180))
+    if not is_bounded:
+        zone = alt.Chart(pd.DataFrame({"x": [1 - AXIS_END], "x2": [0.0]}))
+        layers.insert(0, zone.mark_rect(color=GREY, opacity=0.14).encode(x="x:Q", x2="x2:Q"))
+    return charts.finish(alt.layer(*layers).properties(height=180))
 
 
 @lru_cache(maxsize=SPECS_KEPT)

@@ -18,7 +18,7 @@ from l2d_core.runs.index import differing_settings
 from l2d_core.runs.progress import clock
 from l2d_core.runs.table import BINS, STRATEGY
 
-_MADE, _GENERATION, _SELECTED = "compare_made", "compare_table_generation", "selection"
+TABLE = "runs"
 WHERE = {"shipped": "shipped", "here": "this machine"}
 # Of a run's settings, in columns of their own; those that differ follow.
 FIXED = ("dataset", "surrogate")
@@ -43,7 +43,7 @@ def all_runs() -> pd.DataFrame:
 def draw_chosen(runs: pd.DataFrame, chosen: Sequence[str]) -> None:
     """The chosen as chips, that can be taken away."""
     names = dict(zip(runs["key"], runs["name"], strict=True))
-    names |= {key: system.name for key, system in state.shelf().systems().items()}
+    names |= {key: system.name for key, system in state.uploads().systems().items()}
     if not chosen:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -75,7 +75,7 @@ def draw_table(runs: pd.DataFrame, chosen: Sequence[str]) -> None:
             return
         found = _filtered(runs)
         st.caption("Mark a row to add it. A click on a column's head sorts. A run with a problem cannot be chosen.")
-        key = f"runs-{st.session_state.get(_GENERATION, 0)}"
+        key = state.renewable_key(TABLE)
         st.dataframe(
             run_table(found, chosen),
             hide_index=True,
@@ -112,12 +112,12 @@ def filter_runs(runs: pd.DataFrame, text: str, datasets: Sequence[str]) -> pd.Da
 
 def _take(key: str, found: pd.DataFrame, chosen: Sequence[str]) -> None:
     """Add the rows that were marked; the table starts with no marks again."""
-    rows = [found.iloc[place] for place in st.session_state[key]["selection"]["rows"] if place < len(found)]
+    rows = [found.iloc[place] for place in state.selected(key).get("rows", []) if place < len(found)]
     for row in rows:
         if row["problem"]:
             state.note(f"{row['name']} cannot be chosen: {row['problem']}.")
     state.add([row["key"] for row in rows if not row["problem"]], chosen)
-    st.session_state[_GENERATION] = st.session_state.get(_GENERATION, 0) + 1
+    state.renew(TABLE)
 
 
 def run_table(runs: pd.DataFrame, chosen: Sequence[str]) -> pd.DataFrame:
@@ -172,24 +172,17 @@ def _columns() -> dict:
     return columns
 
 
-def class_names() -> tuple[str, ...]:
-    """The classes of what was compared last; none where nothing was, or without labels."""
-    made = st.session_state.get(_MADE)
-    return made[1].class_names if made else ()
-
-
 def comparison_of(runs: pd.DataFrame, chosen: Sequence[str]) -> Comparison:
-    """The chosen systems on the same cases; made once for as long as they stay the same. ValueError as of `align`."""
+    """The chosen systems on the same cases; made once for as long as they stay the same. ValueError as in `align`."""
     rows = {row["key"]: row for row in runs[runs["key"].isin(chosen)].to_dict("records")}
-    shelf = state.shelf()
-    uploads, validations = shelf.systems(), tuple(shelf.validation_of.items())
+    uploads = state.uploads()
+    validations = tuple(uploads.validation_of.items())
     version = (validations, *((key, rows[key]["changed"] if key in rows else 0.0) for key in chosen))
-    made = st.session_state.get(_MADE)
-    if made is None or made[0] != version:
+
+    def make() -> Comparison:
         if all(key in rows for key in chosen):
-            made = (version, board.comparison(version, [rows[key] for key in chosen]))
-        else:
-            systems = [board.compare_system(rows[key]) if key in rows else uploads[key] for key in chosen]
-            made = (version, Comparison(systems))
-        st.session_state[_MADE] = made
-    return made[1]
+            return board.comparison(version, [rows[key] for key in chosen])
+        own = uploads.systems()
+        return Comparison([board.compare_system(rows[key]) if key in rows else own[key] for key in chosen])
+
+    return state.comparison(version, make)

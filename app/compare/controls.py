@@ -11,7 +11,6 @@ from l2d_core.evaluation.recalibration import RECALIBRATIONS
 
 STRATEGIES = {"equal_width": "Equal width", "equal_mass": "Equal mass"}
 ESTIMATES = {"odds": "Odds", "proxy": "Proxy"}
-_BASE = "compare_base"
 
 
 def settings_keys() -> dict[str, Callable[[Any], str] | None]:
@@ -86,13 +85,14 @@ def draw_view(comparison: Comparison) -> View:
 
 def draw_base(chosen: Sequence[str], names: Sequence[str]) -> None:
     """Which system the others are set against. chosen, names: the keys and the names of all that are compared."""
-    st.session_state[_BASE] = state.base(chosen)
+    state.draw_base_with(chosen)
     st.selectbox(
         "Set the others against",
         chosen,
         format_func=dict(zip(chosen, names, strict=True)).get,
-        key=_BASE,
-        on_change=lambda: state.set_base(st.session_state[_BASE], chosen),
+        key=state.BASE_CHOICE,
+        on_change=state.take_base,
+        args=(chosen,),
         width=320,
         help="The differences below are those of each other system from this one.",
     )

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.compare import choice
-from app.compare import state as compare_session
-from app.compare.uploads import Shelf, Waiting, split_names
+from app.compare import state
+from app.compare.uploads import Uploads, Waiting, split_names
 from app.kit import memory
 from app.kit.text import plain
 from l2d_core.comparison.mapped_tables import DOMAINS, Columns
@@ -23,23 +22,22 @@ NO_GUESS = "Its columns do not say what they are: choose them."
 PREVIEW_ROWS, PREVIEW_LETTERS, SHOWN_NAMES = 5, 200, 20
 
 
-def draw(shelf: Shelf, key: str, chosen: Sequence[str]) -> None:
+def draw(uploads: Uploads, key: str, chosen: Sequence[str]) -> None:
     """The form of a file that waits, with a guess that is used only when it is confirmed."""
-    waiting = shelf.waiting[key]
+    waiting = uploads.waiting[key]
     with st.container(border=True, key=f"map-{key.replace('/', '-')}"):
         st.markdown(f"**{plain(waiting.name)}**")
         if waiting.table is None:
             _draw_pair(key)
         else:
             _draw_columns(waiting, key)
-        problem = st.session_state.get(f"{key}-problem")
-        if problem:
+        if problem := state.form_value(key, "problem"):
             st.error(plain(problem), icon=":material/error:")
         with st.container(horizontal=True):
             text = "Use these columns" if waiting.table is not None else "Use it"
-            args = (shelf, key, chosen)
+            args = (uploads, key, chosen)
             st.button(text, key=f"{key}-use", type="primary", icon=":material/check:", on_click=_confirm, args=args)
-            st.button("Forget", key=f"{key}-forget", icon=":material/delete:", on_click=_forget, args=(shelf, key))
+            st.button("Forget", key=f"{key}-forget", icon=":material/delete:", on_click=_forget, args=(uploads, key))
 
 
 def _draw_pair(key: str) -> None:
@@ -54,7 +52,7 @@ def _draw_surrogate(key: str) -> None:
         index=None,
         format_func=lambda name: SURROGATES[name].title,
         placeholder="Which loss?",
-        key=f"{key}-surrogate",
+        key=state.form_key(key, "surrogate"),
         width=300,
         help="It decides how scores become estimates: softmax losses share one softmax, one-vs-all has a sigmoid each.",
     )
@@ -73,19 +71,32 @@ def _draw_columns(waiting: Waiting, key: str) -> None:
     with st.container(horizontal=True, vertical_alignment="top"):
         _draw_surrogate(key)
         st.radio(
-            "The scores are", DOMAINS, index=None, format_func=DOMAIN_WORDS.get, key=f"{key}-domain", horizontal=False
+            "The scores are",
+            DOMAINS,
+            index=None,
+            format_func=DOMAIN_WORDS.get,
+            key=state.form_key(key, "domain"),
+            horizontal=False,
         )
     with st.container(horizontal=True, vertical_alignment="top"):
-        _column("Case id", names, guess.id if guess else "", f"{key}-id", "None: cases are numbered by row")
-        _column("True class", names, guess.label if guess else "", f"{key}-label", "Which column?")
-    _columns("Expert's answers, a column an expert", names, guess.answers if guess else (), f"{key}-answers")
-    _columns("Scores of the classes, in their order", names, guess.scores if guess else (), f"{key}-scores")
-    _columns("Scores of deferring, a column an expert", names, guess.defer if guess else (), f"{key}-defer")
+        _column(
+            "Case id", names, guess.id if guess else "", state.form_key(key, "id"), "None: cases are numbered by row"
+        )
+        _column("True class", names, guess.label if guess else "", state.form_key(key, "label"), "Which column?")
+    _columns(
+        "Expert's answers, a column an expert", names, guess.answers if guess else (), state.form_key(key, "answers")
+    )
+    _columns(
+        "Scores of the classes, in their order", names, guess.scores if guess else (), state.form_key(key, "scores")
+    )
+    _columns(
+        "Scores of deferring, a column an expert", names, guess.defer if guess else (), state.form_key(key, "defer")
+    )
     st.text_input(
         "Class names, in the order of their scores",
         _guessed_names(waiting),
         placeholder="As these columns are called",
-        key=f"{key}-names",
+        key=state.form_key(key, "names"),
         help="With commas between. Labels and answers go by these names, or by numbers from 0. Only systems with the "
         "same class names are compared.",
     )
@@ -99,7 +110,7 @@ def _guessed_names(waiting: Waiting) -> str:
     """The names of the classes that are compared, where the file can have the same; else those behind the columns'
     own, "cat" of "logit_cat", where its labels go by them. To be confirmed as all else is.
     """
-    names, guess = choice.class_names(), waiting.guess
+    names, guess = state.class_names(), waiting.guess
     if guess is None or waiting.table is None:
         return ""
     labels = waiting.table[guess.label]
@@ -126,42 +137,41 @@ def _columns(label: str, names: list[str], guess: Sequence[str], key: str) -> No
     st.multiselect(label, names, [name for name in guess if name in names], key=key)
 
 
-def _confirm(shelf: Shelf, key: str, chosen: Sequence[str]) -> None:
+def _confirm(uploads: Uploads, key: str, chosen: Sequence[str]) -> None:
     """Take the form at its word; what is wrong is said below it."""
-    if key not in shelf.waiting:  # a second click, on what the first one took
+    if key not in uploads.waiting:  # a second click, on what the first one took
         return
     try:
-        _explain(shelf, key)
+        _explain(uploads, key)
     except ValueError as problem:
-        st.session_state[f"{key}-problem"] = str(problem)
+        state.set_form_problem(key, str(problem))
         return
-    st.session_state.pop(f"{key}-problem", None)
-    compare_session.add([key], chosen)
+    state.set_form_problem(key, "")
+    state.add([key], chosen)
 
 
-def _forget(shelf: Shelf, key: str) -> None:
-    shelf.remove(key)
+def _forget(uploads: Uploads, key: str) -> None:
+    uploads.remove(key)
     memory.give_back()
 
 
-def _explain(shelf: Shelf, key: str) -> None:
-    state = st.session_state
-    surrogate = state.get(f"{key}-surrogate")
-    if shelf.waiting[key].table is None:
+def _explain(uploads: Uploads, key: str) -> None:
+    surrogate = state.form_value(key, "surrogate")
+    if uploads.waiting[key].table is None:
         if surrogate is None:
             raise ValueError("Say of which loss the probabilities are: it is not guessed.")
-        shelf.explain_pair(key, surrogate)
+        uploads.explain_pair(key, surrogate)
         return
-    domain = state.get(f"{key}-domain")
+    domain = state.form_value(key, "domain")
     if surrogate is None or domain is None:
         raise ValueError(UNSAID)
-    if not state.get(f"{key}-label"):
+    if not state.form_value(key, "label"):
         raise ValueError("Say which column holds the true class.")
     columns = Columns(
-        label=state[f"{key}-label"],
-        answers=tuple(state[f"{key}-answers"]),
-        scores=tuple(state[f"{key}-scores"]),
-        defer=tuple(state[f"{key}-defer"]),
-        id=state.get(f"{key}-id") or "",
+        label=state.form_value(key, "label"),
+        answers=tuple(state.form_value(key, "answers")),
+        scores=tuple(state.form_value(key, "scores")),
+        defer=tuple(state.form_value(key, "defer")),
+        id=state.form_value(key, "id") or "",
     )
-    shelf.explain_table(key, columns, surrogate, domain, split_names(state.get(f"{key}-names", "")))
+    uploads.explain_table(key, columns, surrogate, domain, split_names(state.form_value(key, "names", "")))

@@ -125,7 +125,7 @@ def _draw_systems(
                     lowest = float(tables[scene.names[place]]["low"].iloc[0])
                     click, key = (
                         partial(selection.take_bin, key, scene.names[place], lowest),
-                        selection.chart_key(key),
+                        state.renewable_key(key),
                     )
                 compare_words.chart(chart(place), key, f"{name} of system {place + 1}", words(scene, place), click)
 
@@ -150,7 +150,7 @@ def _draw_curves(scene: Scene) -> None:
             return
         left, right = st.columns(2)
         with left:
-            key = selection.chart_key(selection.COVERAGE_CHART)
+            key = state.renewable_key(selection.COVERAGE_CHART)
             drag = partial(selection.take_range, selection.COVERAGE_CHART)
             compare_words.chart(
                 scene.coverage_chart(), key, "System accuracy against coverage", compare_words.coverage(scene), drag

@@ -166,11 +166,13 @@ class Scene:
         edges = zip(table["low"], table["high"], strict=True)
         is_chosen = [place == self.chosen.place and self.chosen.is_bin(*pair, table["low"].iloc[0]) for pair in edges]
         table = table.assign(chosen=is_chosen)
-        return compare_charts.reliability(table, above, self._marks(place), self.looks[place], bounded)
+        return compare_charts.reliability(table, above, self._marks(place), self.looks[place], is_bounded=bounded)
 
     def risk_chart(self, place: int) -> charts.Spec:
         bounded = self.comparison.is_bounded(place, self.view)
-        return compare_charts.risk(self.risk[self.names[place]], self._marks(place), self.looks[place], bounded)
+        return compare_charts.risk(
+            self.risk[self.names[place]], self._marks(place), self.looks[place], is_bounded=bounded
+        )
 
     def coverage_chart(self) -> charts.Spec:
         lines = [

@@ -7,6 +7,7 @@ import numpy as np
 import streamlit as st
 
 from app.compare import images as compare_images
+from app.compare import state
 from app.compare.board import Comparison
 from app.compare.cases import ASKED, RIGHT, WHOLE, Filter
 from app.compare.charts import BIN, RANGE
@@ -16,23 +17,22 @@ from l2d_core.comparison import estimates
 from l2d_core.evaluation.estimator_view import EstimatorView
 
 MAX_ROWS, MAX_IMAGES = 200, 24
-_SYSTEM, _CLASS, _ESTIMATES, _COVERAGE = "case_system", "case_class", "case_estimates", "case_coverage"
-_RIGHT, _ASKED, _GENERATION, _CHARTS = "case_right", "case_asked", "case_generation", "case_charts"
+_TABLE = "cases"
 COVERAGE_CHART = "compare-coverage"
 CHARTS = (COVERAGE_CHART, *(f"compare-reliability-{place}" for place in range(MAX_SYSTEMS)))
 
 
 def current(comparison: Comparison) -> Filter:
     """The cases that are chosen, as the controls stand."""
-    state = st.session_state
-    names, label = [one.name for one in comparison.systems], state.get(_CLASS)
+    names = [one.name for one in comparison.systems]
+    system, label = state.case_setting("system"), state.case_setting("label")
     return Filter(
-        place=names.index(state[_SYSTEM]) if state.get(_SYSTEM) in names else 0,
+        place=names.index(system) if system in names else 0,
         label=label if label is not None and label < len(comparison.class_names) else None,
-        estimates=tuple(state.get(_ESTIMATES, WHOLE)),
-        coverage=tuple(state.get(_COVERAGE, WHOLE)),
-        right=state.get(_RIGHT, ""),
-        asked=state.get(_ASKED, ""),
+        estimates=tuple(state.case_setting("estimates", WHOLE)),
+        coverage=tuple(state.case_setting("coverage", WHOLE)),
+        right=state.case_setting("right", ""),
+        asked=state.case_setting("asked", ""),
     )
 
 
@@ -43,23 +43,15 @@ def rows_of(seen: EstimatorView, deferred: np.ndarray, chosen: Filter) -> np.nda
 
 def marked(chosen: Filter, rows: np.ndarray) -> np.ndarray:
     """The rows of the test cases that are selected in the table of `draw`. rows: those that the table shows."""
-    state = st.session_state.get(_table_key(chosen))
-    places = state["selection"]["rows"] if state else []
+    places = state.selected(_table_key(chosen)).get("rows", [])
     return rows[[place for place in places if place < min(len(rows), MAX_ROWS)]]
-
-
-def chart_key(name: str) -> str:
-    """The key of a chart in which something can be selected; a new one once its selection is to be forgotten."""
-    return f"{name}-{st.session_state.get(_CHARTS, {}).get(name, 0)}"
 
 
 def _forget_selections(*, but: str = "") -> None:
     """Have the charts that hold a selection, but for one, start without it."""
     for name in CHARTS:
-        state = st.session_state.get(chart_key(name))
-        if name != but and state and any(state["selection"].values()):
-            generations = st.session_state.setdefault(_CHARTS, {})
-            generations[name] = generations.get(name, 0) + 1
+        if name != but and any(state.selected(state.renewable_key(name)).values()):
+            state.renew(name)
 
 
 def take_bin(name: str, system: str, lowest: float) -> None:
@@ -67,36 +59,34 @@ def take_bin(name: str, system: str, lowest: float) -> None:
 
     system: its name, since its place changes as others are taken away; lowest: the left edge of the first bin.
     """
-    picked = st.session_state[chart_key(name)]["selection"].get(BIN) or []
+    picked = state.selected(state.renewable_key(name)).get(BIN)
     if not picked:
-        st.session_state[_ESTIMATES] = WHOLE
+        state.set_cases(estimates=WHOLE)
         return
-    st.session_state[_SYSTEM] = system
-    st.session_state[_ESTIMATES] = Filter.bin(float(picked[0]["low"]), float(picked[0]["high"]), lowest)
+    estimates_in_bin = Filter.bin(float(picked[0]["low"]), float(picked[0]["high"]), lowest)
+    state.set_cases(system=system, estimates=estimates_in_bin, coverage=WHOLE)
     _forget_selections(but=name)
-    st.session_state[_COVERAGE] = WHOLE
 
 
 def take_range(name: str) -> None:
     """After a part of the coverage curve was marked: look at the cases that lie in it."""
-    limits = (st.session_state[chart_key(name)]["selection"].get(RANGE) or {}).get("x")
-    low, high = (float(min(limits)), float(max(limits))) if limits else WHOLE
-    st.session_state[_COVERAGE] = (max(low, 0.0), min(high, 1.0))
-    if limits:
-        _forget_selections(but=name)
-        st.session_state[_ESTIMATES] = WHOLE
+    limits = (state.selected(state.renewable_key(name)).get(RANGE) or {}).get("x")
+    if not limits:
+        state.set_cases(coverage=WHOLE)
+        return
+    state.set_cases(coverage=(max(float(min(limits)), 0.0), min(float(max(limits)), 1.0)), estimates=WHOLE)
+    _forget_selections(but=name)
 
 
 def clear() -> None:
     """Look at no cases."""
     _forget_selections()
-    state = st.session_state
-    state[_CLASS], state[_ESTIMATES], state[_COVERAGE], state[_RIGHT], state[_ASKED] = None, WHOLE, WHOLE, "", ""
-    state[_GENERATION] = state.get(_GENERATION, 0) + 1
+    state.set_cases(label=None, estimates=WHOLE, coverage=WHOLE, right="", asked="")
+    state.renew(_TABLE)
 
 
 def _table_key(chosen: Filter) -> str:
-    return f"cases-{st.session_state.get(_GENERATION, 0)}-{chosen}"
+    return f"{state.renewable_key(_TABLE)}-{chosen}"
 
 
 def draw(
@@ -148,15 +138,15 @@ def _columns() -> dict:
 
 
 def _draw_controls(comparison: Comparison, names: Sequence[str]) -> None:
-    state = st.session_state
-    for key in (_ESTIMATES, _COVERAGE):
-        state.setdefault(key, WHOLE)
-    if state.get(_SYSTEM) not in names:
-        state[_SYSTEM] = names[0]
-    if (state.get(_CLASS) or 0) >= max(len(comparison.class_names), 1):
-        state[_CLASS] = None
+    for name in ("estimates", "coverage"):
+        if state.case_setting(name) is None:
+            state.set_cases(**{name: WHOLE})
+    if state.case_setting("system") not in names:
+        state.set_cases(system=names[0])
+    if (state.case_setting("label") or 0) >= max(len(comparison.class_names), 1):
+        state.set_cases(label=None)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        st.selectbox("System", names, key=_SYSTEM, width=200)
+        st.selectbox("System", names, key=state.case_key("system"), width=200)
         if comparison.class_names:
             labels = list(range(len(comparison.class_names)))
             st.selectbox(
@@ -165,19 +155,19 @@ def _draw_controls(comparison: Comparison, names: Sequence[str]) -> None:
                 index=None,
                 format_func=lambda label: comparison.class_names[label],
                 placeholder="All classes",
-                key=_CLASS,
+                key=state.case_key("label"),
                 width=170,
             )
-            st.selectbox("Who is right", list(RIGHT), format_func=RIGHT.get, key=_RIGHT, width=230)
-        st.selectbox("Asked", list(ASKED), format_func=ASKED.get, key=_ASKED, width=150)
-        st.slider("Estimate", *WHOLE, step=0.001, format="percent", key=_ESTIMATES, width=210)
+            st.selectbox("Who is right", list(RIGHT), format_func=RIGHT.get, key=state.case_key("right"), width=230)
+        st.selectbox("Asked", list(ASKED), format_func=ASKED.get, key=state.case_key("asked"), width=150)
+        st.slider("Estimate", *WHOLE, step=0.001, format="percent", key=state.case_key("estimates"), width=210)
         if comparison.has_labels:
             st.slider(
                 "Part of the coverage curve",
                 *WHOLE,
                 step=0.001,
                 format="percent",
-                key=_COVERAGE,
+                key=state.case_key("coverage"),
                 width=210,
                 help="At the left end are the cases that the machine keeps first, at the right end those asked first.",
             )

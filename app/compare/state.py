@@ -1,33 +1,42 @@
-"""What this session compares: runs by their names in the address, and its own uploads, which are in no address."""
+"""The state of the page Compare in a session: what is compared, uploads, chosen cases; and its session-state keys.
+
+Runs are named in the address too, uploads never are.
+"""
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile
 
-from app.compare.uploads import Shelf
+from app.compare.board import Comparison
+from app.compare.uploads import Uploads
 from app.jobs.runs import FIRST, MAX_SYSTEMS, RunKey
 from app.kit import address, memory
 
 PARAMETER = "run"
 BASE = "base"  # in the address, and in the session, for links
-_CHOSEN, _SHELF, _NOTES, _BASE = "compare_chosen", "compare_shelf", "compare_notes", "compare_base_key"
+BASE_CHOICE = "compare_base"  # the widget
+UPLOAD_FIELD = "own-files"
+_CHOSEN, _UPLOADS, _NOTES, _BASE = "compare_chosen", "compare_uploads", "compare_notes", "compare_base_key"
+_MADE, _GENERATIONS, _PROBLEMS = "compare_made", "compare_generations", "compare_upload_problems"
 
 
 def chosen(runs: pd.DataFrame) -> list[str]:
     """The keys of what is compared, in order: from the address, else the session, else the shipped runs of `FIRST`.
 
-    runs: of `compare_runs.list_runs`. What cannot be compared is left out, with a note.
+    runs: of `run_index`. What cannot be compared is left out, with a note.
     """
     usable = set(runs["key"][runs["problem"] == ""])
     keys = st.session_state.get(_CHOSEN)
     if address.read(PARAMETER):
-        own = [key for key in keys or [] if key in shelf().systems()]
+        own = [key for key in keys or [] if key in uploads().systems()]
         keys = _from_address() + own
     elif keys is None:
         return [key for key in FIRST if key in usable]
-    usable |= shelf().systems().keys()
+    usable |= uploads().systems().keys()
     lost = [key for key in keys if key not in usable]
     if lost:
         note(f"{len(lost)} of what was to be compared is not here any more, or cannot be read, and was left out.")
@@ -91,12 +100,113 @@ def set_base(key: str, current: Sequence[str]) -> None:
     address.write(BASE, [] if wanted is None else [wanted])
 
 
-def shelf() -> Shelf:
+def draw_base_with(current: Sequence[str]) -> None:
+    """Give the choice of the base its value, before it is drawn."""
+    st.session_state[BASE_CHOICE] = base(current)
+
+
+def take_base(current: Sequence[str]) -> None:
+    """Set the others against the system that was just chosen."""
+    set_base(st.session_state[BASE_CHOICE], current)
+
+
+def comparison(version: Hashable, make: Callable[[], Comparison]) -> Comparison:
+    """The comparison that `make` returns; it is made once for as long as the version stays the same."""
+    made = st.session_state.get(_MADE)
+    if made is None or made[0] != version:
+        made = st.session_state[_MADE] = (version, make())
+    return made[1]
+
+
+def class_names() -> tuple[str, ...]:
+    """The classes of the last comparison; empty where there was none, or it has no labels."""
+    made = st.session_state.get(_MADE)
+    return made[1].class_names if made else ()
+
+
+def renewable_key(name: str) -> str:
+    """The key of a table, chart or upload field; another one after `renew`, so that it starts empty."""
+    return f"{name}-{st.session_state.get(_GENERATIONS, {}).get(name, 0)}"
+
+
+def renew(name: str) -> None:
+    """Have a table, chart or upload field start empty when it is drawn next."""
+    generations = st.session_state.setdefault(_GENERATIONS, {})
+    generations[name] = generations.get(name, 0) + 1
+
+
+def selected(key: str) -> Mapping[str, Any]:
+    """What is selected in a table or chart, by kind of selection; empty where it was not drawn."""
+    return (st.session_state.get(key) or {}).get("selection", {})
+
+
+def case_key(name: str) -> str:
+    """The key of a control of the chosen cases: system, label, estimates, coverage, right or asked."""
+    return f"case_{name}"
+
+
+def case_setting(name: str, default: Any = None) -> Any:
+    """The value of a control of the chosen cases."""
+    return st.session_state.get(case_key(name), default)
+
+
+def set_cases(**values: Any) -> None:
+    """Set controls of the chosen cases; where they are drawn already, in a callback only."""
+    for name, value in values.items():
+        st.session_state[case_key(name)] = value
+
+
+def uploads() -> Uploads:
     """This session's uploads."""
-    if _SHELF not in st.session_state:
-        st.session_state[_SHELF] = made = Shelf()
+    if _UPLOADS not in st.session_state:
+        st.session_state[_UPLOADS] = made = Uploads()
         weakref.finalize(made, memory.give_back).atexit = False  # when the tab is closed
-    return st.session_state[_SHELF]
+    return st.session_state[_UPLOADS]
+
+
+def uploaded_files() -> list[UploadedFile]:
+    """What the upload field holds."""
+    return [file for file in st.session_state[renewable_key(UPLOAD_FIELD)] if not isinstance(file, DeletedFile)]
+
+
+def form_key(upload: str, name: str) -> str:
+    """The key of a field of the form that explains an upload."""
+    return f"{upload}-{name}"
+
+
+def form_value(upload: str, name: str, default: Any = None) -> Any:
+    """What was entered into that form."""
+    return st.session_state.get(form_key(upload, name), default)
+
+
+def set_form_problem(upload: str, text: str) -> None:
+    """What is wrong with what was entered; form_value(upload, "problem") returns it."""
+    st.session_state[form_key(upload, "problem")] = text
+
+
+def role_key(upload: str) -> str:
+    """The key of the choice of what an upload holds: test predictions, or validation predictions of another one."""
+    return f"role-{upload}"
+
+
+def role(upload: str) -> str:
+    """The upload whose validation predictions this one holds; "" where it holds test predictions."""
+    return st.session_state.get(role_key(upload), "")
+
+
+def reset_role(upload: str) -> None:
+    """Let an upload hold test predictions again."""
+    st.session_state[role_key(upload)] = ""
+
+
+def set_upload_problems(texts: Sequence[str]) -> None:
+    """Have the page say once why files were refused."""
+    st.session_state[_PROBLEMS] = list(texts)
+
+
+def upload_problems() -> list[str]:
+    """Why files were refused, once."""
+    return st.session_state.pop(_PROBLEMS, [])
 
 
 def note(text: str) -> None:

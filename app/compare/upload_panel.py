@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import DeletedFile
 
 from app.compare import files as compare_files
 from app.compare import mapping, state
-from app.compare.uploads import FLAGS, MAX_FILE_BYTES, PROBABILITIES, Shelf
+from app.compare.uploads import FLAGS, MAX_FILE_BYTES, PROBABILITIES, Uploads
 from app.kit import memory
 from app.kit.text import plain
 from l2d_core.common.paths import served_data_root
@@ -18,76 +17,74 @@ FORMATS = (
     f"together. At most {MAX_FILE_BYTES // 2**20} MB a file. Kept in memory only, for this browser tab only."
 )
 LABEL = "Own predictions"
-_PROBLEMS = "compare_upload_problems"
 
 
 def draw(chosen: Sequence[str]) -> None:
     """The panel; open for as long as something waits to be explained."""
-    shelf = state.shelf()
-    brought = len(shelf.ready) + len(shelf.waiting)
+    uploads = state.uploads()
+    brought = len(uploads.ready) + len(uploads.waiting)
     panel = st.expander(
         f"{LABEL} ({brought})" if brought else LABEL,
         icon=":material/upload_file:",
         on_change="rerun",
         key="own-predictions",
-        expanded=bool(shelf.waiting),
+        expanded=bool(uploads.waiting),
     )
-    if not (panel.open or shelf.waiting):
+    if not (panel.open or uploads.waiting):
         return
     memory.keep_off_disk()
     with panel:
-        _draw_field(shelf, chosen)
-        _draw_server_files(shelf, chosen)
-        for text in st.session_state.pop(_PROBLEMS, []):
+        _draw_field(uploads, chosen)
+        _draw_server_files(uploads, chosen)
+        for text in state.upload_problems():
             st.error(plain(text), icon=":material/error:")
-        for name in list(shelf.parts):
+        for name in list(uploads.parts):
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.caption(f":material/hourglass_empty: {plain(name)}.json waits for the other of the two files.")
-                st.button("Forget", key=f"part-{name}", icon=":material/delete:", on_click=shelf.remove, args=(name,))
-        for key in list(shelf.waiting):
-            mapping.draw(shelf, key, chosen)
-        for key in list(shelf.ready):
-            _draw_ready(shelf, key, chosen)
+                st.button("Forget", key=f"part-{name}", icon=":material/delete:", on_click=uploads.remove, args=(name,))
+        for key in list(uploads.waiting):
+            mapping.draw(uploads, key, chosen)
+        for key in list(uploads.ready):
+            _draw_ready(uploads, key, chosen)
 
 
-def _draw_field(shelf: Shelf, chosen: Sequence[str]) -> None:
-    key = f"own-files-{shelf.generation}"
+def _draw_field(uploads: Uploads, chosen: Sequence[str]) -> None:
     st.file_uploader(
         "Files of predictions",
         accept_multiple_files=True,
-        key=key,
+        key=state.renewable_key(state.UPLOAD_FIELD),
         on_change=_take_uploads,
-        args=(shelf, key, chosen),
+        args=(uploads, chosen),
         max_upload_size=MAX_FILE_BYTES // 2**20,
         help="Each row is a test case: an id, the true class, what the expert said, and the K+1 scores.",
     )
     st.caption(FORMATS)
 
 
-def _take_uploads(shelf: Shelf, key: str, chosen: Sequence[str]) -> None:
+def _take_uploads(uploads: Uploads, chosen: Sequence[str]) -> None:
     """Read what came, and let go of its bytes; the next upload field is a new one, and empty."""
-    files = [file for file in st.session_state[key] if not isinstance(file, DeletedFile)]
-    if not files:  # a browser that is slow to see the new field tells a second time of what was taken
+    files = state.uploaded_files()
+    if not files:  # a browser that is slow to see the new field reports once more what was taken
         return
     with st.spinner("Reading ..."):
-        _take(shelf, [(file.getvalue(), file.name) for file in files], chosen)
+        _take(uploads, [(file.getvalue(), file.name) for file in files], chosen)
     memory.forget_uploads(file.file_id for file in files)
     memory.give_back()
-    shelf.generation += 1
+    state.renew(state.UPLOAD_FIELD)
 
 
-def _take(shelf: Shelf, files: Sequence[tuple[bytes, str]], chosen: Sequence[str]) -> None:
+def _take(uploads: Uploads, files: Sequence[tuple[bytes, str]], chosen: Sequence[str]) -> None:
     keys, problems = [], []
     for data, name in files:
         try:
-            keys.append(shelf.add(data, name))
+            keys.append(uploads.add(data, name))
         except (ValueError, OSError, MemoryError) as problem:
             problems.append(str(problem) or f"{name} does not fit into memory")
-    st.session_state[_PROBLEMS] = problems
-    state.add([key for key in keys if key in shelf.ready], chosen)
+    state.set_upload_problems(problems)
+    state.add([key for key in keys if key in uploads.ready], chosen)
 
 
-def _draw_server_files(shelf: Shelf, chosen: Sequence[str]) -> None:
+def _draw_server_files(uploads: Uploads, chosen: Sequence[str]) -> None:
     top = served_data_root()
     if top is None:
         return
@@ -108,7 +105,7 @@ def _draw_server_files(shelf: Shelf, chosen: Sequence[str]) -> None:
             icon=":material/playlist_add:",
             disabled=name is None,
             on_click=_take_file,
-            args=(shelf, name, chosen),
+            args=(uploads, name, chosen),
         )
 
 
@@ -117,55 +114,57 @@ def _files(top: str) -> list[str]:
     return compare_files.list_files(Path(top))
 
 
-def _take_file(shelf: Shelf, name: str, chosen: Sequence[str]) -> None:
+def _take_file(uploads: Uploads, name: str, chosen: Sequence[str]) -> None:
     top = served_data_root()
     if top is None:
         return
     try:
-        _take(shelf, compare_files.read_files(top, name), chosen)
+        _take(uploads, compare_files.read_files(top, name), chosen)
     except (ValueError, OSError) as problem:
         text = str(problem) if isinstance(problem, ValueError) else f"{name} cannot be read: {problem.strerror}"
-        st.session_state[_PROBLEMS] = [text]
+        state.set_upload_problems([text])
 
 
-def _draw_ready(shelf: Shelf, key: str, chosen: Sequence[str]) -> None:
-    system = shelf.ready[key]
+def _draw_ready(uploads: Uploads, key: str, chosen: Sequence[str]) -> None:
+    system = uploads.ready[key]
     used = key in chosen
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.markdown(
             f"**{plain(system.name)}**  \n{len(system.test.logits):,} cases, {system.test.surrogate}", width=260
         )
-        others = [one for one in shelf.ready if one != key and one not in shelf.validation_of]
-        if key not in shelf.validation_of.values() and others:
+        others = [one for one in uploads.ready if one != key and one not in uploads.validation_of]
+        if key not in uploads.validation_of.values() and others:
             st.selectbox(
                 "These are",
                 ["", *others],
                 format_func=lambda of: (
-                    f"validation predictions of {shelf.ready[of].name}" if of else "test predictions"
+                    f"validation predictions of {uploads.ready[of].name}" if of else "test predictions"
                 ),
-                key=f"role-{key}",
+                key=state.role_key(key),
                 on_change=_set_role,
-                args=(shelf, key, chosen),
+                args=(uploads, key, chosen),
                 width=320,
             )
-        if key not in shelf.validation_of and not used:
+        if key not in uploads.validation_of and not used:
             st.button("Compare", key=f"use-{key}", icon=":material/add:", on_click=state.add, args=([key], chosen))
-        st.button("Forget", key=f"forget-{key}", icon=":material/delete:", on_click=_forget, args=(shelf, key, chosen))
+        st.button(
+            "Forget", key=f"forget-{key}", icon=":material/delete:", on_click=_forget, args=(uploads, key, chosen)
+        )
 
 
-def _set_role(shelf: Shelf, key: str, chosen: Sequence[str]) -> None:
+def _set_role(uploads: Uploads, key: str, chosen: Sequence[str]) -> None:
     try:
-        shelf.set_validation(key, st.session_state.get(f"role-{key}", ""))
+        uploads.set_validation(key, state.role(key))
     except ValueError as problem:
-        st.session_state[_PROBLEMS] = [str(problem)]
-        st.session_state[f"role-{key}"] = ""
-    if key in shelf.validation_of:
+        state.set_upload_problems([str(problem)])
+        state.reset_role(key)
+    if key in uploads.validation_of:
         state.remove(key, chosen)
 
 
-def _forget(shelf: Shelf, key: str, chosen: Sequence[str]) -> None:
-    if key in chosen and key in shelf.ready:
-        state.note(f"{shelf.ready[key].name} was forgotten: the page goes on without it.")
-    shelf.remove(key)
+def _forget(uploads: Uploads, key: str, chosen: Sequence[str]) -> None:
+    if key in chosen and key in uploads.ready:
+        state.note(f"{uploads.ready[key].name} was forgotten: the page goes on without it.")
+    uploads.remove(key)
     state.remove(key, chosen)
     memory.give_back()

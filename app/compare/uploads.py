@@ -19,7 +19,7 @@ from l2d_core.images.opening import safe_name
 MAX_FILE_BYTES = 200 * 2**20  # as .streamlit/config.toml has it
 MAX_UNPACKED_BYTES = 600 * 2**20  # of an .npz
 MAX_JSON_BYTES = 64 * 2**20  # it takes many times its size while it is read
-MAX_FILES = 24  # on the shelf of a session
+MAX_FILES = 24  # in a session
 PROBABILITIES, FLAGS = "_confs", "_acc"  # how the authors' two files of a system end
 
 
@@ -34,18 +34,17 @@ class Waiting:
 
 
 @dataclass
-class Shelf:
+class Uploads:
     """The uploads of a session. waiting: key -> what is to be explained; ready: key -> predictions, with names.
 
     parts: JSON files whose other half is not there yet, by name; validation_of: key -> key of the system whose
-    validation predictions it holds. generation: counts the upload fields, so that a new one is empty.
+    validation predictions it holds.
     """
 
     waiting: dict[str, Waiting] = field(default_factory=dict)
     ready: dict[str, System] = field(default_factory=dict)
     parts: dict[str, bytes] = field(default_factory=dict)
     validation_of: dict[str, str] = field(default_factory=dict)
-    generation: int = 0
     _count: int = 0
 
     def add(self, data: bytes, name: str) -> str | None:

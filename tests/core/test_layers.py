@@ -77,6 +77,12 @@ def test_no_import_points_up_or_sideways(package):
     assert len(list((ROOT / package).glob("*.py"))) <= MOST_FILES_AT_THE_TOP[package]
 
 
+@pytest.mark.parametrize("page", ["lesions", "train", "compare"])
+def test_a_page_reads_and_writes_its_session_in_one_file_only(page):
+    using = {path.name for path in (ROOT / "app" / page).glob("*.py") if "session_state" in path.read_text()}
+    assert using == {"state.py"}
+
+
 def test_importing_the_library_leaves_streamlit_out():
     check = "import sys, l2d_core; sys.exit('streamlit' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True)

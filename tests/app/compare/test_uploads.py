@@ -32,7 +32,7 @@ from streamlit.runtime.uploaded_file_manager import DeletedFile
 
 from app.compare import mapping, upload_panel, uploads
 from app.compare import state as compare_state
-from app.compare.uploads import Shelf
+from app.compare.uploads import Uploads
 from app.kit import memory
 from l2d_core.comparison.mapped_tables import Columns
 
@@ -59,11 +59,11 @@ def test_our_own_file_is_compared_at_once_and_is_not_in_the_address(app, tmp_pat
 
 def test_being_told_again_of_files_that_were_taken_changes_nothing(monkeypatch):
     state = {"own-files-0": [DeletedFile("gone")], "compare_chosen": ["here/first", "upload/1"]}
+    before, brought = dict(state), Uploads()
     monkeypatch.setattr(upload_panel.st, "session_state", state)
-    shelf = Shelf(generation=1)
-    upload_panel._take_uploads(shelf, "own-files-0", ["here/first"])
-    assert state["compare_chosen"] == ["here/first", "upload/1"]
-    assert shelf == Shelf(generation=1)
+    upload_panel._take_uploads(brought, ["here/first"])
+    assert state == before
+    assert brought == Uploads()
 
 
 @pytest.mark.parametrize("write", [csv_of, parquet_of])
@@ -200,19 +200,19 @@ def test_a_file_that_unpacks_to_more_than_is_allowed_is_refused_before_it_is_unp
         archive.writestr("logits.npy", bytes(5_000_000))
     monkeypatch.setattr(uploads, "MAX_UNPACKED_BYTES", 1_000_000)
     with pytest.raises(ValueError, match=r"bomb\.npz unpacks to 5,000,000 bytes"):
-        Shelf().add(stream.getvalue(), "bomb.npz")
+        Uploads().add(stream.getvalue(), "bomb.npz")
 
 
-def test_limits_are_kept_by_the_shelf_itself(monkeypatch):
+def test_limits_are_kept_by_the_uploads_themselves(monkeypatch):
     monkeypatch.setattr(uploads, "MAX_FILE_BYTES", 100)
     with pytest.raises(ValueError, match="must have at most"):
-        Shelf().add(bytes(101), "large.csv")
+        Uploads().add(bytes(101), "large.csv")
     monkeypatch.undo()
     monkeypatch.setattr(uploads, "MAX_FILES", 1)
-    shelf = Shelf()
-    shelf.add(csv_of(table_of(made_scores())), "a.csv")
+    brought = Uploads()
+    brought.add(csv_of(table_of(made_scores())), "a.csv")
     with pytest.raises(ValueError, match="at most 1 files"):
-        shelf.add(csv_of(table_of(made_scores())), "b.csv")
+        brought.add(csv_of(table_of(made_scores())), "b.csv")
 
 
 def test_validation_predictions_let_an_upload_be_recalibrated(app, tmp_path):
@@ -271,12 +271,12 @@ def test_memory_is_given_back_when_a_waiting_file_is_forgotten_and_when_the_tab_
     calls, state = [], {}
     monkeypatch.setattr(memory, "give_back", lambda: calls.append(1))
     monkeypatch.setattr(compare_state.st, "session_state", state)
-    shelf = compare_state.shelf()
-    assert compare_state.shelf() is shelf
-    key = shelf.add(csv_of(table_of(made_scores())), "a.csv")
-    mapping._forget(shelf, key)
-    assert (shelf.waiting, calls) == ({}, [1])
-    del shelf
+    brought = compare_state.uploads()
+    assert compare_state.uploads() is brought
+    key = brought.add(csv_of(table_of(made_scores())), "a.csv")
+    mapping._forget(brought, key)
+    assert (brought.waiting, calls) == ({}, [1])
+    del brought
     state.clear()
     gc.collect()
     assert calls == [1, 1]

@@ -5,7 +5,7 @@ from compare_page import FIRST_TWO, chips, make_roots, open_compare
 from train_page import FIRST, SECOND, FakeBoard, click, open_train, said
 
 from app.compare import mapping, upload_panel
-from app.compare.uploads import Shelf
+from app.compare.uploads import Uploads
 from app.jobs import board as jobs_board
 from app.kit import address
 from app.train import start as train_start
@@ -108,9 +108,9 @@ def test_a_second_training_like_the_first_is_started_a_moment_later(board, monke
 
 
 def test_a_second_click_on_what_the_first_one_took_or_forgot_does_nothing():
-    shelf = Shelf()
-    mapping._confirm(shelf, "upload/1", [])
-    upload_panel._forget(shelf, "upload/1", ["upload/1"])
-    upload_panel._set_role(shelf, "upload/1", [])
+    brought = Uploads()
+    mapping._confirm(brought, "upload/1", [])
+    upload_panel._forget(brought, "upload/1", ["upload/1"])
+    upload_panel._set_role(brought, "upload/1", [])
     with pytest.raises(ValueError, match="was forgotten a moment ago"):
-        shelf.set_validation("upload/1", "upload/2")
+        brought.set_validation("upload/1", "upload/2")
