@@ -1,4 +1,4 @@
-"""The systems that a page compares, on the same test cases, with what has been computed of them so far."""
+"""The systems that are compared, on the same test cases, with the results computed so far."""
 
 import threading
 from collections import OrderedDict
@@ -20,15 +20,15 @@ from l2d_core.evaluation import estimator_view
 from l2d_core.evaluation.estimator_view import EstimatorView
 from l2d_core.surrogates import SURROGATES
 
-BOUNDED = ("platt", "isotonic")  # corrections whose estimates are not above 1, whatever they were
+BOUNDED = ("platt", "isotonic")  # recalibrations whose estimates never exceed 1
 TABLES_KEPT = 200
 WHERE = {"shipped": "shipped", "run": "this machine", "upload": "upload"}
-LOOKS_KEPT = 12  # (N,) arrays, of perhaps a million cases
+VIEWS_KEPT = 12  # each with (N,) arrays, N up to a million
 
 
 @dataclass(frozen=True)
 class View:
-    """How systems are looked at: all that does not depend on the price of asking.
+    """How estimates are shown: all settings that do not depend on the cost of asking.
 
     estimate: of softmax systems, "odds" or "proxy"; recalibration: a name in RECALIBRATIONS.
     """
@@ -40,52 +40,52 @@ class View:
 
 
 class Comparison:
-    """Two to six systems, or one, aligned. ValueError as of `align`.
+    """One to six aligned systems; ValueError as in `align`.
 
-    notes: what was left out. has_labels: False where all are logged outputs.
+    notes: what was left out; has_labels: False for logged outputs.
     """
 
     def __init__(self, systems: Sequence[System]) -> None:
         aligned, self.notes = align(_with_own_names(systems))
         self.systems = tuple(aligned)
         self.has_labels = not any(isinstance(one.test, LoggedOutputs) for one in self.systems)
-        self._looks, self._tables = _Memory(LOOKS_KEPT), _Memory(TABLES_KEPT)
+        self._views, self._tables = _Memory(VIEWS_KEPT), _Memory(TABLES_KEPT)
 
     @property
     def num_cases(self) -> int:
-        """How many test cases all have."""
+        """The number of test cases that all systems share."""
         return len(self.seen(0, View()))
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """Of the classes; none for logged outputs."""
+        """The names of the classes; empty for logged outputs."""
         test = self.systems[0].test
         return () if isinstance(test, LoggedOutputs) else test.class_names
 
     @property
     def is_medical(self) -> bool:
-        """Whether they are of skin lesions."""
+        """Whether the cases are skin lesions."""
         named = any((one.settings or {}).get("dataset") == "ham10000" for one in self.systems)
         return named or self.class_names == LESIONS
 
     @property
     def has_choice(self) -> bool:
-        """Whether one of the systems has more than one estimator."""
+        """Whether any system has more than one estimator."""
         return any(len(SURROGATES[one.test.surrogate].estimators) > 1 for one in self.systems)
 
     def seen(self, place: int, view: View) -> EstimatorView:
-        """A system through its estimator; as it is where it cannot be recalibrated."""
+        """A system seen through its estimator, without recalibration where that is not possible."""
         system = self.systems[place]
         known = SURROGATES[system.test.surrogate].estimators
         estimator = view.estimate if view.estimate in known else next(iter(known))
         method = "none" if self.why_not_recalibrated(place) else view.recalibration
-        return self._looks.get(
+        return self._views.get(
             (place, estimator, method),
             lambda: estimates.view_system(system, estimator=estimator, recalibration=method),
         )
 
     def why_not_recalibrated(self, place: int) -> str:
-        """What a system lacks to be recalibrated, in words; "" where it lacks nothing."""
+        """Why a system cannot be recalibrated; "" if it can."""
         validation = self.systems[place].validation
         if isinstance(self.systems[place].test, LoggedOutputs):
             return "logged outputs have no validation scores to fit on"
@@ -94,7 +94,7 @@ class Comparison:
         return "" if (validation.answers >= 0).any() else "no expert has answered its validation cases"
 
     def is_bounded(self, place: int, view: View) -> bool:
-        """Whether the estimates shown cannot be above 1."""
+        """Whether no estimate of this view can exceed 1."""
         seen = self.seen(place, view)
         return SURROGATES[seen.surrogate].is_bounded[seen.estimator] or seen.recalibration.method in BOUNDED
 
@@ -107,7 +107,7 @@ class Comparison:
         )
 
     def above_one(self, place: int, view: View) -> pd.DataFrame:
-        """One row with share_correct, cases and cases_right of the estimates above 1, or none."""
+        """`estimator_view.above_one`: one row with share_correct, cases and cases_right, or none."""
         seen = self.seen(place, view)
         return self._table(("above", place, view), lambda: estimator_view.above_one(seen))
 
@@ -116,7 +116,7 @@ class Comparison:
         return self._table(("coverage", place, view), lambda: estimator_view.coverage_curve(self.seen(place, view)))
 
     def calibration_difference(self, first: int, other: int, view: View) -> Difference:
-        """`paired_difference.calibration_difference`."""
+        """`difference.calibration_difference`."""
         seen = [self.seen(place, view) for place in (first, other)]
         return self._table(
             ("calibration", first, other, view),
@@ -124,7 +124,7 @@ class Comparison:
         )
 
     def risk(self, place: int, view: View, deferred: np.ndarray) -> pd.DataFrame:
-        """`estimator_view.risk_histogram` with a first bin for risks below 0, and the share of all that is deferred."""
+        """`estimator_view.risk_histogram` with a first bin for risks below 0, and with share_deferred."""
         seen = self.seen(place, view)
         risk = 1 - seen.probability
         whole = self._table(("risk", place, view), lambda: estimator_view.risk_histogram(risk, below_zero=True))
@@ -136,7 +136,7 @@ class Comparison:
 
 
 def _with_own_names(systems: Sequence[System]) -> list[System]:
-    """The systems, none named as another: those that are get the word for where they come from, or a number."""
+    """The systems with unique names: equal ones get the word for their origin, or a number."""
     named: list[System] = []
     for system in systems:
         taken, name, count = {one.name for one in named}, system.name, 2
@@ -149,7 +149,7 @@ def _with_own_names(systems: Sequence[System]) -> list[System]:
 
 
 class _Memory:
-    """The last few things that were computed, by what they depend on; sessions that share it wait for each other."""
+    """A least-recently-used cache; threads that share it wait for each other."""
 
     def __init__(self, size: int) -> None:
         self._size, self._kept, self._lock = size, OrderedDict[Hashable, Any](), threading.RLock()
@@ -165,16 +165,16 @@ class _Memory:
 
 
 def compare_system(row: dict) -> System:
-    """The system of a row of that table. ValueError where it cannot be read."""
+    """The system in a row of the table of runs; ValueError if it cannot be read."""
     return _compare_system(row["key"], row["changed"], row)
 
 
 @st.cache_resource(max_entries=24, show_spinner=False)
-def _compare_system(key: str, changed: float, _row: dict) -> System:  # noqa: ARG001 (what it is kept by)
+def _compare_system(key: str, changed: float, _row: dict) -> System:  # noqa: ARG001 (the key of the cache)
     return load_system(_row)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def comparison(version: tuple, _rows: list[dict]) -> Comparison:  # noqa: ARG001 (what it is kept by)
-    """The systems of these rows, on the same test cases, for all sessions. ValueError where they cannot be compared."""
+def comparison(version: tuple, _rows: list[dict]) -> Comparison:  # noqa: ARG001 (the key of the cache)
+    """The comparison of these rows, shared by all sessions; ValueError if they cannot be compared."""
     return Comparison([compare_system(row) for row in _rows])

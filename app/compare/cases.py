@@ -1,4 +1,4 @@
-"""Which test cases are looked at: those of a bin, a class, a part of the curve, or of who was right."""
+"""A filter of test cases: by bin, by class, by part of the coverage curve, by who is right."""
 
 from dataclasses import dataclass
 
@@ -19,10 +19,10 @@ ASKED = {"": "Asked or kept", "asked": "Asked", "kept": "Kept"}
 
 @dataclass(frozen=True)
 class Filter:
-    """Which cases of a system. place: which system; label: a class, or None for all; right, asked: of RIGHT, ASKED.
+    """place: index of the system; label: a class, or None for all; right, asked: keys of RIGHT and ASKED.
 
-    estimates: (low, high], of P(the expert is right); the first bin holds 0, the last one all above 1 too. coverage:
-    (low, high], the part of the accuracy-coverage curve in which a case comes to be kept.
+    estimates: (low, high] of P(the expert is right); low 0 includes 0, high 1 all above. coverage: (low, high], the
+    part of the accuracy-coverage curve in which the machine starts to keep a case.
     """
 
     place: int = 0
@@ -34,20 +34,20 @@ class Filter:
 
     @property
     def is_active(self) -> bool:
-        """Whether it leaves any case out."""
+        """Whether any control is set."""
         return (self.label, self.estimates, self.coverage, self.right, self.asked) != (None, WHOLE, WHOLE, "", "")
 
     @classmethod
     def bin(cls, low: float, high: float, lowest: float) -> tuple[float, float]:
-        """The estimates of a bin with these edges; lowest: the left edge of the first one."""
+        """The limits of the estimates in a bin; lowest: the left edge of the first bin."""
         return (0.0 if low <= lowest else low, min(high, 1.0))
 
     def is_bin(self, low: float, high: float, lowest: float) -> bool:
-        """Whether the estimates are those of that bin."""
+        """Whether the filter is set to that bin."""
         return self.estimates == self.bin(low, high, lowest)
 
     def rows(self, seen: EstimatorView, deferred: np.ndarray) -> np.ndarray:
-        """The rows of these cases, those that gain most from asking first. seen, deferred: of the system in place."""
+        """The rows of these cases, largest gain from asking first. seen, deferred: of the system at `place`."""
         keep = _between(np.minimum(seen.probability, 1), self.estimates) & _between(_coverage_of(seen), self.coverage)
         if self.asked:
             keep &= deferred == (self.asked == "asked")
@@ -65,7 +65,7 @@ def _between(values: np.ndarray, limits: tuple[float, float]) -> np.ndarray:
 
 
 def _coverage_of(seen: EstimatorView) -> np.ndarray:
-    """The least coverage at which the machine keeps a case, (N,)."""
+    """(N,), the smallest coverage at which the machine keeps each case."""
     coverage = np.empty(len(seen))
     coverage[seen.order] = 1 - np.arange(len(seen)) / len(seen)
     return coverage

@@ -11,11 +11,26 @@ import pandas as pd
 
 from app.kit import charts
 from app.kit.charts import ABOVE_ONE, AXIS_END, COUNTS_FLOOR, Columns, Spec, arrow, tooltips, with_data
-from app.kit.looks import GREY, Look
+from app.kit.looks import GREY, SYSTEMS, Look
+from l2d_core.comparison.systems import System
 
-SPECS_KEPT = 64  # of charts that hold names of systems, of which there is no end
-BIN, RANGE = "bin", "range"  # what can be selected in a chart, as it comes back from the browser
+SPECS_KEPT = 64  # charts hold names of systems, which are unlimited
+BIN, RANGE = "bin", "range"  # names of the charts' selections
+# For systems whose surrogate's look is taken; all of the Okabe-Ito palette.
+SPARE = (
+    Look("", "#CC79A7", "diamond", (2, 2)),
+    Look("", "#56B4E9", "triangle-down", (10, 4)),
+    Look("", "#009E73", "cross", (4, 2, 1, 2)),
+)
 MARK = {"shape": "diamond", "size": 90, "filled": False, "strokeWidth": 2, "color": "#E69F00", "opacity": 1}
+
+
+def looks_of(systems: Sequence[System]) -> list[Look]:
+    """A look for each of at most six systems, titled with its name: that of its surrogate if it is still free."""
+    wanted = [SYSTEMS[one.test.surrogate] for one in systems]
+    spare = iter(look for look in (*SYSTEMS.values(), *SPARE) if look not in wanted)
+    own = [look if look not in wanted[:place] else next(spare) for place, look in enumerate(wanted)]
+    return [replace(look, title=system.name) for look, system in zip(own, systems, strict=True)]
 
 
 def reliability(
@@ -23,8 +38,7 @@ def reliability(
 ) -> Spec:
     """`charts.reliability` in which a bin can be clicked, and cases are marked.
 
-    table: with a column `chosen`, whether a bin's cases are looked at; marks: the cases to mark: id, probability,
-    expert_right.
+    table: has a column `chosen`, whether the bin is selected; marks: cases to mark, with id, probability, expert_right.
     """
     spec = charts.reliability(table, above_one, replace(look, title=""), is_bounded=is_bounded)
     place = {
@@ -38,9 +52,9 @@ def reliability(
 
 
 def risk(table: pd.DataFrame, marks: pd.DataFrame, look: Look, *, is_bounded: bool) -> Spec:
-    """The histogram of predicted risk, what is deferred in the full colour; cases are marked below it.
+    """The histogram of predicted risk, deferred cases in full colour, with marked cases below it.
 
-    table: of `Comparison.risk`; marks as of `reliability`.
+    table: from `Comparison.risk`; marks as in `reliability`.
     """
     bars = {**charts.place_below_zero(table), **arrow({"deferred": table["share_deferred"]})}
     risks = np.maximum(1 - marks["probability"].to_numpy(dtype=float), 1 - ABOVE_ONE)
@@ -50,17 +64,17 @@ def risk(table: pd.DataFrame, marks: pd.DataFrame, look: Look, *, is_bounded: bo
 
 
 def curves(lines: Columns, points: Columns, rules: Columns, looks: Sequence[Look], axes: tuple[str, str]) -> Spec:
-    """Curves of systems, x in 0..1, with the point at which each works.
+    """Curves of systems, x in 0..1, with the operating point of each.
 
-    lines: system, kind ("own", "optimal" or "random"), x, y; points: system, x, y; rules: y, text, color, and whether
-    the text is above the line. axes: titles.
+    lines: system, kind ("own", "optimal" or "random"), x, y; points: system, x, y; rules: y, text, color, above (text
+    above the line). axes: titles.
     """
     return with_data(_curves_spec(tuple(looks), axes), lines=lines, points=points, rules=rules)
 
 
 @cache
 def _reliability_extras() -> list[dict[str, Any]]:
-    """Above the marks: the whole height of each bin, to be clicked; and cases, at 1 where the expert was right."""
+    """Layers on top: the full height of each bin, to be clicked; and cases, at 1 if the expert was right, else at 0."""
     bins, marks = alt.Chart(alt.NamedData("bins")), alt.Chart(alt.NamedData("marks"))
     chosen = alt.selection_point(name=BIN, fields=["low", "high"], toggle=False)
     target = (
@@ -137,7 +151,7 @@ def _curves_spec(looks: tuple[Look, ...], axes: tuple[str, str]) -> Spec:
 
 
 def _rule_texts(rules: alt.Chart, y: alt.Y, baseline: str) -> alt.Chart:
-    """What lines are called, at their right end: above the line, on the "bottom" of the text, or below."""
+    """Labels at the right end of lines: above the line if baseline is "bottom", else below."""
     mark = {"color": GREY, "align": "right", "baseline": baseline, "dx": -4, "fontSize": 11, "limit": 420}
     shown = rules.transform_filter("datum.above" if baseline == "bottom" else "!datum.above")
     return shown.mark_text(**mark).encode(x=alt.XDatum(1), y=y, text="text:N")

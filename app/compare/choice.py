@@ -1,4 +1,4 @@
-"""What is compared: chips of the chosen, and the table of all runs."""
+"""What is compared: chips of the chosen systems, and the table of all runs."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -20,14 +20,14 @@ from l2d_core.runs.table import BINS, STRATEGY
 
 TABLE = "runs"
 WHERE = {"shipped": "shipped", "here": "this machine"}
-# Of a run's settings, in columns of their own; those that differ follow.
+# Settings that always have a column; those that differ follow.
 FIXED = ("dataset", "surrogate")
 SCORES = {"system_accuracy": "accuracy", "coverage": MEASURES["coverage"].words, "ece": MEASURES["ece"].words}
 MAX_DIFFERENT = 12
 
 
 def all_runs() -> pd.DataFrame:
-    """The table of all runs; where many are read for the first time, the page says how far that is, and stops else."""
+    """The table of all runs, with a progress bar while they are read; the page stops if the folder cannot be read."""
     status = st.empty()
     try:
         runs = run_index().get(
@@ -41,7 +41,7 @@ def all_runs() -> pd.DataFrame:
 
 
 def draw_chosen(runs: pd.DataFrame, chosen: Sequence[str]) -> None:
-    """The chosen as chips, that can be taken away."""
+    """The chosen systems as chips, each of which removes its system."""
     names = dict(zip(runs["key"], runs["name"], strict=True))
     names |= {key: system.name for key, system in state.uploads().systems().items()}
     if not chosen:
@@ -63,7 +63,7 @@ def draw_chosen(runs: pd.DataFrame, chosen: Sequence[str]) -> None:
 
 
 def draw_table(runs: pd.DataFrame, chosen: Sequence[str]) -> None:
-    """The table of all runs, to be filtered, sorted, and chosen from."""
+    """The table of all runs, to filter, to sort and to choose from."""
     panel = st.expander(
         f"Choose among {len(runs):,} runs", icon=":material/table_rows:", on_change="rerun", key="all-runs"
     )
@@ -98,7 +98,7 @@ def _filtered(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def filter_runs(runs: pd.DataFrame, text: str, datasets: Sequence[str]) -> pd.DataFrame:
-    """The runs of these data sets, all of them where none is named, that hold each word of a text somewhere."""
+    """The runs that contain every word of the text, of these data sets, or of all if none is named."""
     keep = [not datasets or one.get("dataset") in datasets for one in runs["settings"]]
     words = text.lower().split()
     if words:
@@ -111,7 +111,7 @@ def filter_runs(runs: pd.DataFrame, text: str, datasets: Sequence[str]) -> pd.Da
 
 
 def _take(key: str, found: pd.DataFrame, chosen: Sequence[str]) -> None:
-    """Add the rows that were marked; the table starts with no marks again."""
+    """Add the selected rows, and clear the table's selection."""
     rows = [found.iloc[place] for place in state.selected(key).get("rows", []) if place < len(found)]
     for row in rows:
         if row["problem"]:
@@ -121,7 +121,7 @@ def _take(key: str, found: pd.DataFrame, chosen: Sequence[str]) -> None:
 
 
 def run_table(runs: pd.DataFrame, chosen: Sequence[str]) -> pd.DataFrame:
-    """What the page shows of `compare_runs.list_runs`: a row a run."""
+    """The table as the page shows it: one row per run."""
     settings = runs["settings"].tolist()
     table: dict[str, object] = {
         "": ["✓" if key in chosen else "" for key in runs["key"]],
@@ -146,14 +146,14 @@ def run_table(runs: pd.DataFrame, chosen: Sequence[str]) -> pd.DataFrame:
 
 
 def _measure(measures: Mapping[str, float], name: str) -> float | None:
-    """A measure; "ece" is that of the estimator which comes first, by which the system decides."""
+    """A measure; "ece" is that of the first estimator, by which the system decides."""
     if name != "ece":
         return measures.get(name)
     return next((value for key, value in measures.items() if name_of_column(key) == "ece"), None)
 
 
 def _number(value: object) -> float | None:
-    """A number of the table of runs; None where it has none."""
+    """A finite number of the table of runs, else None."""
     return value if isinstance(value, int | float) and math.isfinite(value) else None
 
 

@@ -1,4 +1,4 @@
-"""How systems are looked at, and at which price and budget they ask."""
+"""The controls of a comparison: operating point, estimates, bins, recalibration, base."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ ESTIMATES = {"odds": "Odds", "proxy": "Proxy"}
 
 
 def settings_keys() -> dict[str, Callable[[Any], str] | None]:
-    """The keys of all settings, each with how its value is written in a link, or None for as it is."""
+    """The keys of all settings, each with the function that writes its value into a link, or None."""
     return {
         "price": None,
         "budget": None,
@@ -27,7 +27,7 @@ def settings_keys() -> dict[str, Callable[[Any], str] | None]:
 
 
 def draw_point() -> tuple[float, float]:
-    """The two sliders of the operating point: the price of asking, in right answers, and the budget, a share."""
+    """The sliders of the operating point: the cost of asking, in correct answers, and the budget, a share."""
     with st.container(key="compare-point", horizontal=True, gap="medium"):
         cost = st.slider(
             "Price of asking the expert",
@@ -57,7 +57,7 @@ def draw_point() -> tuple[float, float]:
 
 
 def draw_view(comparison: Comparison) -> View:
-    """How estimates are shown and binned."""
+    """The controls of how estimates are shown and binned."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         bins = st.slider("Bins", 5, 50, View.bins, key="compare_bins", bind="query-params", width=200)
         strategy = _choice(
@@ -84,7 +84,7 @@ def draw_view(comparison: Comparison) -> View:
 
 
 def draw_base(chosen: Sequence[str], names: Sequence[str]) -> None:
-    """Which system the others are set against. chosen, names: the keys and the names of all that are compared."""
+    """The choice of the base of the differences. chosen, names: keys and names of all systems."""
     state.draw_base_with(chosen)
     st.selectbox(
         "Set the others against",

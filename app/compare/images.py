@@ -20,7 +20,7 @@ HAM10000_ID = re.compile(r"ISIC_\d{7}", re.ASCII)
 
 
 def thumbnails(ids: Sequence[str], data_root: str | None = None) -> dict[str, bytes]:
-    """Small PNG images by id, of those that are there and can be read."""
+    """Small PNG images by id, of the ids whose images exist and can be read."""
     root = served_data_root() if data_root is None else data_root
     if not root or not Path(root).is_dir():
         return {}
@@ -46,7 +46,7 @@ def _thumbnail(root: str, image_id: str) -> bytes:
 
 
 def _path(root: str, image_id: str) -> Path | None:
-    """The file of an id that is of the form of a data set's, and in its list or folder; else None."""
+    """The image file of an id of a known data set; None if there is none."""
     if CIFAR10_ID.fullmatch(image_id):
         paths = (Path(root) / "cifar10" / (image_id + suffix) for suffix in cifar10.SUFFIXES)
         return next((path for path in paths if path.is_file()), None)

@@ -1,4 +1,4 @@
-"""What the links of a comparison carry: the chosen runs and how they are looked at."""
+"""What links to a comparison carry: the chosen runs and all settings."""
 
 from app.sharing.carried import Carried, Settings, Titles
 

@@ -1,4 +1,4 @@
-"""What a file of other programs holds: its owner says which column is what, and what the numbers are."""
+"""The form in which a visitor says what the columns of a file are, and what its numbers mean."""
 
 import re
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ PREVIEW_ROWS, PREVIEW_LETTERS, SHOWN_NAMES = 5, 200, 20
 
 
 def draw(uploads: Uploads, key: str, chosen: Sequence[str]) -> None:
-    """The form of a file that waits, with a guess that is used only when it is confirmed."""
+    """The form of a waiting file; the guess it starts with is used only when confirmed."""
     waiting = uploads.waiting[key]
     with st.container(border=True, key=f"map-{key.replace('/', '-')}"):
         st.markdown(f"**{plain(waiting.name)}**")
@@ -107,8 +107,8 @@ def _cut(value: object) -> object:
 
 
 def _guessed_names(waiting: Waiting) -> str:
-    """The names of the classes that are compared, where the file can have the same; else those behind the columns'
-    own, "cat" of "logit_cat", where its labels go by them. To be confirmed as all else is.
+    """The compared systems' class names if the file can have the same; else the ends of its columns' names, as "cat" in
+    "logit_cat", if its labels use them.
     """
     names, guess = state.class_names(), waiting.guess
     if guess is None or waiting.table is None:
@@ -122,7 +122,7 @@ def _guessed_names(waiting: Waiting) -> str:
 
 
 def _behind(columns: Sequence[str]) -> tuple[str, ...]:
-    """What stands behind the first mark in the names of columns; none where before it they differ."""
+    """The parts of the names behind the first separator; empty if the parts before it differ."""
     parts = [re.split(r"[_ .-]", name, maxsplit=1) for name in columns]
     is_one = len({part[0] for part in parts}) == 1 and all(len(part) == 2 for part in parts)
     return tuple(part[1] for part in parts) if is_one else ()
@@ -138,15 +138,15 @@ def _columns(label: str, names: list[str], guess: Sequence[str], key: str) -> No
 
 
 def _confirm(uploads: Uploads, key: str, chosen: Sequence[str]) -> None:
-    """Take the form at its word; what is wrong is said below it."""
-    if key not in uploads.waiting:  # a second click, on what the first one took
+    """Use what was entered; a problem is shown below the form."""
+    if key not in uploads.waiting:  # a second click
         return
     try:
         _explain(uploads, key)
     except ValueError as problem:
-        state.set_form_problem(key, str(problem))
+        state.set_form_value(key, "problem", str(problem))
         return
-    state.set_form_problem(key, "")
+    state.set_form_value(key, "problem", "")
     state.add([key], chosen)
 
 

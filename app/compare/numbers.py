@@ -1,4 +1,4 @@
-"""The key numbers of each system at its operating point, and how much better one is than another, in words."""
+"""The key numbers of each system at its operating point, and differences between systems in words."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from app.compare import looks as compare_looks
 from app.kit.looks import Look
 from app.kit.numbers import bins_of_ece, percent
 from l2d_core.comparison.difference import Difference
@@ -35,7 +34,7 @@ SHEET = """<style>
 
 
 def draw_cards(looks: Sequence[Look], now: Sequence[Numbers], before: Sequence[Numbers | None], bins: str) -> None:
-    """A card a system; before: the numbers without recalibration, where there is one; bins: of the ECE, in words."""
+    """One card per system. before: the numbers without recalibration, if there is one; bins: of the ECE, in words."""
     cards = [_card(look, own, old, bins) for look, own, old in zip(looks, now, before, strict=True)]
     st.html(f'{SHEET}<div class="systems">{"".join(cards)}</div>')
 
@@ -59,7 +58,7 @@ def _share(name: str, share: Statistic) -> str:
 
 
 def table(names: Sequence[str], numbers: Sequence[Numbers], bins: str) -> pd.DataFrame:
-    """All key numbers for a file: system, measure, value (a fraction, or none), n, bins (those of the ECE)."""
+    """All key numbers for a file: system, measure, value (a fraction, or None), n, bins (of the ECE)."""
     rows = [
         (name, measure, one[measure].value, one[measure].n, bins if measure == "ece" else "")
         for name, one in zip(names, numbers, strict=True)
@@ -80,7 +79,7 @@ def calibration_words(first: str, other: str, found: Difference) -> str:
 
 
 def _words(other: str, first: str, found: Difference, measure: str, what: str, sides: tuple[str, str]) -> str:
-    """sides: what the other is called where it is better, and where it is worse."""
+    """sides: the words for better and for worse."""
     low, high = sorted((found.low, found.high)) if found.value >= 0 else sorted((-found.low, -found.high))
     interval = f"95 % interval {_points(low)} to {_points(high)}, n = {found.n:,}"
     if found.low == found.high:
@@ -96,14 +95,19 @@ def _points(value: float) -> str:
     return f"{round(100 * value, 1) + 0.0:.1f}"  # never -0.0
 
 
+def name_of(look: Look) -> str:
+    """A system's name after a mark in its colour, as HTML."""
+    return f'<span class="mark" style="background: {look.color}"></span><b>{escape(look.title)}</b>'
+
+
 def correction_words(looks: Sequence[Look], corrections: Sequence[str]) -> str:
-    """What was fitted for each system, or why it stays as it is, as HTML. corrections: of a `Scene`."""
+    """The correction fitted for each system, or why there is none, as HTML. corrections: from `Scene`."""
     pairs = zip(looks, corrections, strict=True)
-    return " &nbsp; ".join(f"{compare_looks.name_of(look)}: {escape(correction)}" for look, correction in pairs)
+    return " &nbsp; ".join(f"{name_of(look)}: {escape(correction)}" for look, correction in pairs)
 
 
 def confusion_table(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Who is right with whom, in text: a row a pair, a column a system. tables: of `side_by_side.confusion`."""
+    """Who is right with whom, as text, one column per system. tables: from `estimates.confusion`."""
     words = {True: "right", False: "wrong"}
     first = next(iter(tables.values()))
     pairs = zip(first["machine_right"], first["expert_right"], strict=True)
@@ -119,10 +123,10 @@ def confusion_table(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def class_table(tables: Mapping[str, pd.DataFrame], experts: Mapping[str, Sequence[int]]) -> pd.DataFrame:
-    """Numbers by class, side by side, in percent: of each expert alone, of each system, and what share it asks.
+    """Accuracy by class in percent: of each expert alone, each system and its machine, and the share it defers.
 
-    Below them the shares of all cases, and their means over the classes, so that every class counts the same.
-    tables: of `side_by_side.classes`, by system; experts: of a `Scene`.
+    The last rows hold the shares of all cases and the means over classes. tables: from `accuracy.class_table`, by
+    system; experts: from `Scene`.
     """
     parts = [pd.concat([part, averages(part)], ignore_index=True) for part in tables.values()]
     columns: dict[str, object] = {"class": parts[0]["class"], "n": parts[0]["n"]}
@@ -135,7 +139,7 @@ def class_table(tables: Mapping[str, pd.DataFrame], experts: Mapping[str, Sequen
 
 
 def as_text(table: pd.DataFrame) -> pd.DataFrame:
-    """Counts with commas, percents with one decimal, words where there is no number."""
+    """Counts with commas, percentages with one decimal, words in place of NaN."""
     columns = {
         name: [f"{value:,}" if name == "n" else NO_CASES if np.isnan(value) else f"{value:.1f}" for value in column]
         for name, column in table.items()

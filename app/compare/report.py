@@ -1,25 +1,53 @@
-"""A comparison as one HTML file that needs nothing else, and its charts as pictures."""
+"""A comparison as files to download: one HTML file that needs nothing else, all charts as pictures, and tables."""
 
 import io
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from html import escape
 
+import numpy as np
 import pandas as pd
+import streamlit as st
 
 from app.compare import numbers as compare_numbers
 from app.compare.controls import STRATEGIES
 from app.compare.scene import Scene
-from app.kit import document
+from app.kit import csv_files, document
 from app.kit.charts import Spec
-from app.kit.csv_files import stacked
 from app.kit.notes import DIAGNOSIS_NOTE
 from app.kit.numbers import percent
 from l2d_core.evaluation.recalibration import RECALIBRATIONS
 from l2d_core.runs.index import differing_settings
 
 WIDTHS = {"reliability": 380, "risk": 380, "coverage": 560, "budget": 560}
+
+
+def draw_downloads(scene: Scene, rows: np.ndarray, place: int) -> None:
+    """The buttons; a file is made when its button is pressed. rows, place: the chosen cases and their system."""
+    st.header("Take it away", anchor=False)
+    with st.container(horizontal=True):
+        _button(
+            "Report (HTML)",
+            lambda: page(scene),
+            "comparison.html",
+            "text/html",
+            "One file, with settings, numbers, tables and all charts, that needs no network.",
+        )
+        _button("Charts (SVG, PNG)", lambda: pictures(scene), "charts.zip", "application/zip")
+        csv_files.download_button(
+            "Key numbers (CSV)",
+            lambda: compare_numbers.table(scene.names, scene.numbers, scene.bins),
+            "key-numbers.csv",
+        )
+        if scene.comparison.has_labels:
+            csv_files.download_button("Classes (CSV)", lambda: classes_table(scene), "classes.csv")
+        if len(rows):
+            csv_files.download_button("Chosen cases (CSV)", lambda: scene.cases(place, rows), "cases.csv")
+
+
+def _button(label: str, make: Callable[[], str | bytes], name: str, mime: str, text: str | None = None) -> None:
+    st.download_button(label, make, name, mime, icon=":material/download:", on_click="ignore", help=text)
 
 
 def page(scene: Scene) -> str:
@@ -52,7 +80,7 @@ _SECTIONS = {
 
 
 def specs(scene: Scene) -> dict[str, Spec]:
-    """All charts of a scene by a name for a file, to be drawn without a browser."""
+    """All charts of a scene by file name, to be drawn without a browser."""
     places = range(len(scene.seen))
     named = {f"reliability-{place + 1}": scene.reliability_chart(place) for place in places}
     named |= {f"risk-{place + 1}": scene.risk_chart(place) for place in places}
@@ -63,7 +91,7 @@ def specs(scene: Scene) -> dict[str, Spec]:
 
 
 def _alone(spec: Spec, name: str, title: str) -> Spec:
-    """A specification to be drawn without a browser, in which nothing can be selected."""
+    """A specification without selections, to be drawn without a browser."""
     layers = [{key: value for key, value in layer.items() if key != "params"} for layer in spec["layer"]]
     layers = [layer for layer in layers if "condition" not in str(layer.get("encoding", {}).get("opacity", ""))]
     titled = {"title": {"text": title, "anchor": "start", "fontSize": 13}} if title else {}
@@ -84,14 +112,14 @@ def pictures(scene: Scene) -> bytes:
 
 
 def classes_table(scene: Scene) -> pd.DataFrame:
-    """Classes and the confusion of machine and expert, as fractions and counts."""
+    """Accuracy by class, and who is right with whom, as fractions and counts."""
     named = {f"{name}, classes": part for name, part in scene.classes.items()}
     named |= {f"{name}, machine and expert": part for name, part in scene.confusion.items()}
-    return stacked(named)
+    return csv_files.stacked(named)
 
 
 def settings_table(scene: Scene, *, differing: bool = True) -> pd.DataFrame:
-    """A row a setting, or one in which the systems differ, a column a system; with where each comes from."""
+    """One row per setting, or only those that differ, and one column per system; the first row is its origin."""
     systems = scene.comparison.systems
     frame = pd.DataFrame({"settings": [dict(one.settings or {}) for one in systems]})
     rows = {"from": [one.origin for one in systems], "surrogate": [one.test.surrogate for one in systems]}

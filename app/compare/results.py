@@ -9,8 +9,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app.compare import controls, downloads, selection, state
-from app.compare import looks as compare_looks
+from app.compare import controls, report, selection, state
 from app.compare import numbers as compare_numbers
 from app.compare import words as compare_words
 from app.compare.board import Comparison
@@ -28,7 +27,7 @@ NO_LABELS = (
 
 @st.fragment
 def draw(comparison: Comparison, chosen: Sequence[str]) -> None:
-    """All of it; what is moved here reruns nothing else. chosen: the keys of the systems."""
+    """The whole comparison, as a fragment of its own. chosen: the keys of the systems."""
     cost, budget = controls.draw_point()
     view = controls.draw_view(comparison)
     try:
@@ -50,20 +49,20 @@ def _draw(scene: Scene, chosen: Sequence[str]) -> None:
         st.info(NO_LABELS, icon=":material/info:")
     place = selection.current(comparison).place
     selection.draw(comparison, scene.names, scene.seen[place], scene.deferred[place], rows)
-    downloads.draw(scene, rows, place)
+    report.draw_downloads(scene, rows, place)
     with below_cards:
         _draw_differences(scene, chosen)  # last: the intervals take as long as all charts together
 
 
 def _with_marks(scene: Scene) -> tuple[Scene, np.ndarray]:
-    """The scene with the cases that the visitor marks in it, and the rows of all that are chosen."""
+    """The scene with the visitor's marked cases, and the rows of all chosen cases."""
     chosen = selection.current(scene.comparison)
     rows = selection.rows_of(scene.seen[chosen.place], scene.deferred[chosen.place], chosen)
     return replace(scene, chosen=chosen, marked=selection.marked(chosen, rows)), rows
 
 
 def _draw_numbers(scene: Scene) -> DeltaGenerator:
-    """Draw the cards; gives the place below them."""
+    """Draw the cards; returns the container below them."""
     compare_numbers.draw_cards(scene.looks, scene.numbers, scene.before, scene.bins)
     if scene.view.recalibration != "none":
         st.html(f"<small>{compare_numbers.correction_words(scene.looks, scene.corrections)}</small>")
@@ -111,12 +110,12 @@ def _draw_systems(
     chart: Callable[[int], charts.Spec],
     words: Callable[[Scene, int], str],
 ) -> None:
-    """A column a system with its chart, or the numbers in its place."""
+    """One column per system, with its chart or, instead, its numbers."""
     with st.container(key=f"charts-compare-{name}"):
         for place, column in enumerate(st.columns(len(tables))):
             key = f"compare-{name}-{place}"
             with column:
-                st.html(compare_looks.name_of(scene.looks[place]))
+                st.html(compare_numbers.name_of(scene.looks[place]))
                 if numbers_shown:
                     section.table(tables[scene.names[place]])
                     continue

@@ -1,4 +1,4 @@
-"""One moment of a comparison: systems in a view, at a price and a budget, with the tables and charts of it."""
+"""A comparison in one view, at one cost and budget, with its tables and charts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from app.compare import charts as compare_charts
-from app.compare import looks as compare_looks
 from app.compare import numbers as compare_numbers
 from app.compare.board import Comparison, View
 from app.compare.cases import Filter
@@ -30,10 +29,8 @@ NO_MARKS = pd.DataFrame({"id": pd.Series(dtype=str), "probability": [], "expert_
 
 @dataclass(frozen=True)
 class Scene:
-    """All that one drawing needs.
-
-    base: the place of the system that the others are set against; chosen: which cases are looked at; marked: rows of
-    those marked in the charts.
+    """base: index of the system that the others are compared with; chosen: filter of the cases; marked: rows that are
+    marked in the charts.
     """
 
     comparison: Comparison
@@ -46,7 +43,7 @@ class Scene:
 
     @cached_property
     def looks(self) -> list[Look]:
-        return compare_looks.of(self.comparison.systems)
+        return compare_charts.looks_of(self.comparison.systems)
 
     @cached_property
     def names(self) -> list[str]:
@@ -62,18 +59,18 @@ class Scene:
 
     @cached_property
     def numbers(self) -> list[Numbers]:
-        """`estimates.key_numbers`, a system."""
+        """`estimates.key_numbers` of each system."""
         how = {"cost": self.cost, "bins": self.view.bins, "strategy": self.view.strategy}
         return [estimates.key_numbers(*pair, **how) for pair in zip(self.seen, self.deferred, strict=True)]
 
     @property
     def bins(self) -> str:
-        """Those of the ECE, in words."""
+        """The bins of the ECE, in words."""
         return bins_in_words(self.view.bins, self.view.strategy)
 
     @cached_property
     def before(self) -> list[Numbers | None]:
-        """The numbers of those that are recalibrated, as they would be without; None for the others."""
+        """The numbers of recalibrated systems without recalibration; None for the others."""
         if all(one.recalibration.method == "none" for one in self.seen):
             return [None] * len(self.seen)
         old = replace(self, view=replace(self.view, recalibration="none"))
@@ -82,7 +79,7 @@ class Scene:
 
     @cached_property
     def corrections(self) -> list[str]:
-        """How each system is recalibrated, or why it stays as it is, in plain text."""
+        """How each system is recalibrated, or why it is not, as plain text."""
         if self.view.recalibration == "none":
             return [one.recalibration.describe() for one in self.seen]
         problems = [self.comparison.why_not_recalibrated(place) for place in range(len(self.seen))]
@@ -93,9 +90,9 @@ class Scene:
 
     @cached_property
     def experts(self) -> dict[str, list[int]]:
-        """The experts that differ, by what to call each alone: the places of the systems that ask it.
+        """Title of each distinct expert -> indices of the systems that ask it.
 
-        Two are the same where they are right in the same cases.
+        Experts are the same if they are right in the same cases.
         """
         groups: list[list[int]] = []
         for place, one in enumerate(self.seen):
@@ -108,7 +105,7 @@ class Scene:
 
     @cached_property
     def differences(self) -> list[str]:
-        """Each other system against the base, in plain text."""
+        """Each other system compared with the base, as plain text."""
         others = [place for place in range(len(self.seen)) if place != self.base]
         return [line for place in others for line in self._differences_of(place)]
 
@@ -183,7 +180,7 @@ class Scene:
         return self._curves(lines, "coverage", "system", self._expert_rules(), COVERAGE_AXES)
 
     def _expert_rules(self) -> list[tuple]:
-        """The accuracy of each expert alone, what to call it, its colour, and whether that stands above its line."""
+        """Accuracy, title and colour of each expert alone, and whether the title is above the line."""
         found = [(self.numbers[group[0]]["expert_alone"].value, text, group) for text, group in self.experts.items()]
         highest = max(value for value, *_ in found)
         return [
@@ -201,7 +198,7 @@ class Scene:
     def _curves(
         self, lines: list[Mapping], x: str | None, y: str, rules: list[tuple], axes: tuple[str, str]
     ) -> charts.Spec:
-        """Curves with the working point of each system, at its number x, or at the budget where x is None."""
+        """Curves with the operating point of each system, at its number x, or at the budget if x is None."""
         points = [
             (name, self.budget if x is None else one[x].value, one[y].value)
             for name, one in zip(self.names, self.numbers, strict=True)

@@ -1,4 +1,4 @@
-"""The cases behind the charts: chosen by controls, or by a click into a chart, which sets the controls."""
+"""The cases behind the charts: chosen by controls, or by a click into a chart, which sets these controls."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,7 +23,7 @@ CHARTS = (COVERAGE_CHART, *(f"compare-reliability-{place}" for place in range(MA
 
 
 def current(comparison: Comparison) -> Filter:
-    """The cases that are chosen, as the controls stand."""
+    """The filter that the controls describe."""
     names = [one.name for one in comparison.systems]
     system, label = state.case_setting("system"), state.case_setting("label")
     return Filter(
@@ -37,27 +37,27 @@ def current(comparison: Comparison) -> Filter:
 
 
 def rows_of(seen: EstimatorView, deferred: np.ndarray, chosen: Filter) -> np.ndarray:
-    """The rows of the chosen cases; none where none are chosen. seen, deferred: of the chosen system."""
+    """The rows of the chosen cases; empty if no control is set. seen, deferred: of the chosen system."""
     return chosen.rows(seen, deferred) if chosen.is_active else np.empty(0, dtype=np.int64)
 
 
 def marked(chosen: Filter, rows: np.ndarray) -> np.ndarray:
-    """The rows of the test cases that are selected in the table of `draw`. rows: those that the table shows."""
+    """The rows of the cases selected in the table of `draw`. rows: those that the table shows."""
     places = state.selected(_table_key(chosen)).get("rows", [])
     return rows[[place for place in places if place < min(len(rows), MAX_ROWS)]]
 
 
 def _forget_selections(*, but: str = "") -> None:
-    """Have the charts that hold a selection, but for one, start without it."""
+    """Clear the selections of all charts but one."""
     for name in CHARTS:
         if name != but and any(state.selected(state.renewable_key(name)).values()):
             state.renew(name)
 
 
 def take_bin(name: str, system: str, lowest: float) -> None:
-    """After a click into a system's reliability diagram: look at that bin's cases.
+    """After a click into a system's reliability diagram: choose that bin's cases.
 
-    system: its name, since its place changes as others are taken away; lowest: the left edge of the first bin.
+    system: its name, since its place changes when others are removed; lowest: the left edge of the first bin.
     """
     picked = state.selected(state.renewable_key(name)).get(BIN)
     if not picked:
@@ -69,7 +69,7 @@ def take_bin(name: str, system: str, lowest: float) -> None:
 
 
 def take_range(name: str) -> None:
-    """After a part of the coverage curve was marked: look at the cases that lie in it."""
+    """After a drag over the coverage curve: choose the cases in that part."""
     limits = (state.selected(state.renewable_key(name)).get(RANGE) or {}).get("x")
     if not limits:
         state.set_cases(coverage=WHOLE)
@@ -79,7 +79,7 @@ def take_range(name: str) -> None:
 
 
 def clear() -> None:
-    """Look at no cases."""
+    """Choose no cases."""
     _forget_selections()
     state.set_cases(label=None, estimates=WHOLE, coverage=WHOLE, right="", asked="")
     state.renew(_TABLE)

@@ -25,9 +25,9 @@ _MADE, _GENERATIONS, _PROBLEMS = "compare_made", "compare_generations", "compare
 
 
 def chosen(runs: pd.DataFrame) -> list[str]:
-    """The keys of what is compared, in order: from the address, else the session, else the shipped runs of `FIRST`.
+    """The keys of the compared systems, in order: from the address, else the session, else `FIRST`.
 
-    runs: of `run_index`. What cannot be compared is left out, with a note.
+    runs: from `run_index`. Those that cannot be compared are left out, with a note.
     """
     usable = set(runs["key"][runs["problem"] == ""])
     keys = st.session_state.get(_CHOSEN)
@@ -58,13 +58,13 @@ def _from_address() -> list[str]:
 
 
 def choose(keys: Sequence[str]) -> None:
-    """Compare these from now on."""
+    """Compare these systems from now on."""
     st.session_state[_CHOSEN] = list(keys)
     address.write(PARAMETER, [key for key in keys if RunKey.read(key)])
 
 
 def add(keys: Sequence[str], current: Sequence[str]) -> None:
-    """Compare these too, as far as there is room; current: what the page was drawn with."""
+    """Compare these too, up to the limit; current: the systems that the page was drawn with."""
     current = _now(current)
     wanted = [*current, *(key for key in keys if key not in current)]
     if len(wanted) > MAX_SYSTEMS:
@@ -73,7 +73,7 @@ def add(keys: Sequence[str], current: Sequence[str]) -> None:
 
 
 def remove(key: str, current: Sequence[str]) -> None:
-    """Compare one less; current: what the page was drawn with."""
+    """Stop comparing a system; current: the systems that the page was drawn with."""
     current = _now(current)
     if address.read(BASE) == [key]:
         address.write(BASE, [])
@@ -81,12 +81,12 @@ def remove(key: str, current: Sequence[str]) -> None:
 
 
 def _now(drawn: Sequence[str]) -> Sequence[str]:
-    """What is compared: after two quick clicks no longer what the button of the second one was drawn with."""
+    """The systems compared now: after two quick clicks the second button was drawn with older ones."""
     return st.session_state.get(_CHOSEN, drawn)
 
 
 def base(current: Sequence[str]) -> str:
-    """The system that the others are set against: from the address, else the session, else the first of `current`."""
+    """The base of the differences: from the address, else the session, else the first of `current`."""
     wanted = (address.read(BASE) or [st.session_state.get(_BASE)])[-1]
     key = str(wanted) if wanted in current else current[0]
     set_base(key, current)
@@ -94,7 +94,7 @@ def base(current: Sequence[str]) -> str:
 
 
 def set_base(key: str, current: Sequence[str]) -> None:
-    """Set the others against this one from now on; only a run is in the address, and only where it is not the first."""
+    """Compare the others with this one; the address names it only if it is a run, and not the first."""
     wanted = key if RunKey.read(key) and key != current[0] else None
     st.session_state[_BASE], st.session_state[BASE] = key, wanted
     address.write(BASE, [] if wanted is None else [wanted])
@@ -106,7 +106,7 @@ def draw_base_with(current: Sequence[str]) -> None:
 
 
 def take_base(current: Sequence[str]) -> None:
-    """Set the others against the system that was just chosen."""
+    """Make the system that was just chosen the base."""
     set_base(st.session_state[BASE_CHOICE], current)
 
 
@@ -179,24 +179,9 @@ def form_value(upload: str, name: str, default: Any = None) -> Any:
     return st.session_state.get(form_key(upload, name), default)
 
 
-def set_form_problem(upload: str, text: str) -> None:
-    """What is wrong with what was entered; form_value(upload, "problem") returns it."""
-    st.session_state[form_key(upload, "problem")] = text
-
-
-def role_key(upload: str) -> str:
-    """The key of the choice of what an upload holds: test predictions, or validation predictions of another one."""
-    return f"role-{upload}"
-
-
-def role(upload: str) -> str:
-    """The upload whose validation predictions this one holds; "" where it holds test predictions."""
-    return st.session_state.get(role_key(upload), "")
-
-
-def reset_role(upload: str) -> None:
-    """Let an upload hold test predictions again."""
-    st.session_state[role_key(upload)] = ""
+def set_form_value(upload: str, name: str, value: str) -> None:
+    """Set a field of that form, or its "problem"; where it is drawn already, in a callback only."""
+    st.session_state[form_key(upload, name)] = value
 
 
 def set_upload_problems(texts: Sequence[str]) -> None:
@@ -210,18 +195,18 @@ def upload_problems() -> list[str]:
 
 
 def note(text: str) -> None:
-    """Have the page say something the next time that it is drawn."""
+    """Show a note the next time the page is drawn."""
     notes = st.session_state.setdefault(_NOTES, [])
     if text not in notes:
         notes.append(text)
 
 
 def notes() -> list[str]:
-    """What is to be said; each is said once."""
+    """The notes to show, each once."""
     return st.session_state.pop(_NOTES, [])
 
 
 def start_again() -> None:
-    """Compare what is shown where nothing was ever chosen."""
+    """Compare what a new session starts with."""
     st.session_state.pop(_CHOSEN, None)
     address.write(PARAMETER, [])

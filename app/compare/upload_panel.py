@@ -1,13 +1,19 @@
-"""One's own predictions: the way in, what a file's columns are, and what was brought so far."""
+"""The panel for own predictions: upload field, forms of waiting files, list of files."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 import streamlit as st
 
-from app.compare import files as compare_files
 from app.compare import mapping, state
-from app.compare.uploads import FLAGS, MAX_FILE_BYTES, PROBABILITIES, Uploads
+from app.compare.uploads import (
+    FLAGS,
+    MAX_FILE_BYTES,
+    PROBABILITIES,
+    Uploads,
+    list_server_files,
+    read_server_files,
+)
 from app.kit import memory
 from app.kit.text import plain
 from l2d_core.common.paths import served_data_root
@@ -20,7 +26,7 @@ LABEL = "Own predictions"
 
 
 def draw(chosen: Sequence[str]) -> None:
-    """The panel; open for as long as something waits to be explained."""
+    """The panel; it stays open while a file waits to be explained."""
     uploads = state.uploads()
     brought = len(uploads.ready) + len(uploads.waiting)
     panel = st.expander(
@@ -62,7 +68,7 @@ def _draw_field(uploads: Uploads, chosen: Sequence[str]) -> None:
 
 
 def _take_uploads(uploads: Uploads, chosen: Sequence[str]) -> None:
-    """Read what came, and let go of its bytes; the next upload field is a new one, and empty."""
+    """Read the files and free their bytes; the next upload field is empty."""
     files = state.uploaded_files()
     if not files:  # a browser that is slow to see the new field reports once more what was taken
         return
@@ -111,7 +117,7 @@ def _draw_server_files(uploads: Uploads, chosen: Sequence[str]) -> None:
 
 @st.cache_data(ttl=60, show_spinner=False)
 def _files(top: str) -> list[str]:
-    return compare_files.list_files(Path(top))
+    return list_server_files(Path(top))
 
 
 def _take_file(uploads: Uploads, name: str, chosen: Sequence[str]) -> None:
@@ -119,7 +125,7 @@ def _take_file(uploads: Uploads, name: str, chosen: Sequence[str]) -> None:
     if top is None:
         return
     try:
-        _take(uploads, compare_files.read_files(top, name), chosen)
+        _take(uploads, read_server_files(top, name), chosen)
     except (ValueError, OSError) as problem:
         text = str(problem) if isinstance(problem, ValueError) else f"{name} cannot be read: {problem.strerror}"
         state.set_upload_problems([text])
@@ -140,7 +146,7 @@ def _draw_ready(uploads: Uploads, key: str, chosen: Sequence[str]) -> None:
                 format_func=lambda of: (
                     f"validation predictions of {uploads.ready[of].name}" if of else "test predictions"
                 ),
-                key=state.role_key(key),
+                key=state.form_key(key, "role"),
                 on_change=_set_role,
                 args=(uploads, key, chosen),
                 width=320,
@@ -154,10 +160,10 @@ def _draw_ready(uploads: Uploads, key: str, chosen: Sequence[str]) -> None:
 
 def _set_role(uploads: Uploads, key: str, chosen: Sequence[str]) -> None:
     try:
-        uploads.set_validation(key, state.role(key))
+        uploads.set_validation(key, state.form_value(key, "role", ""))
     except ValueError as problem:
         state.set_upload_problems([str(problem)])
-        state.reset_role(key)
+        state.set_form_value(key, "role", "")
     if key in uploads.validation_of:
         state.remove(key, chosen)
 

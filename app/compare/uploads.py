@@ -1,10 +1,11 @@
-"""Predictions that a session brings along: files become systems, once it is said what their columns are."""
+"""Predictions from a visitor's files, which become systems once their columns are explained; and the server's files."""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import BytesIO
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from zipfile import BadZipFile, ZipFile
 
 import numpy as np
@@ -18,14 +19,16 @@ from l2d_core.images.opening import safe_name
 
 MAX_FILE_BYTES = 200 * 2**20  # as .streamlit/config.toml has it
 MAX_UNPACKED_BYTES = 600 * 2**20  # of an .npz
-MAX_JSON_BYTES = 64 * 2**20  # it takes many times its size while it is read
+MAX_JSON_BYTES = 64 * 2**20  # parsing takes many times this size
 MAX_FILES = 24  # in a session
 PROBABILITIES, FLAGS = "_confs", "_acc"  # how the authors' two files of a system end
+SERVER_ENDINGS = (".npz", ".csv", ".parquet", ".json")
+MAX_DEPTH, MAX_LISTED = 4, 500
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """A file that was read, of which its owner has to say more. table: with columns to map; or the authors' pair."""
+    """A file that was read and has to be explained: a table with columns to map, or the authors' two files."""
 
     name: str
     table: pd.DataFrame | None = None
@@ -35,10 +38,10 @@ class Waiting:
 
 @dataclass
 class Uploads:
-    """The uploads of a session. waiting: key -> what is to be explained; ready: key -> predictions, with names.
+    """The uploads of a session. waiting: key -> file to be explained; ready: key -> predictions.
 
-    parts: JSON files whose other half is not there yet, by name; validation_of: key -> key of the system whose
-    validation predictions it holds.
+    parts: name -> JSON file whose other half is missing; validation_of: key -> key of the system whose validation
+    predictions it holds.
     """
 
     waiting: dict[str, Waiting] = field(default_factory=dict)
@@ -48,9 +51,9 @@ class Uploads:
     _count: int = 0
 
     def add(self, data: bytes, name: str) -> str | None:
-        """Take a file in, told apart by its content; gives its key, or None where its other half is missing.
+        """Add a file, recognised by its content; ValueError if it is refused.
 
-        ValueError says why it cannot be taken.
+        Returns its key, or None while its other half is missing.
         """
         name = safe_name(name)
         if len(data) > MAX_FILE_BYTES:
@@ -59,13 +62,13 @@ class Uploads:
             raise ValueError(f"{name} was not taken: at most {MAX_FILES} files at a time. Remove some first")
         if data[:2] == b"PK":
             return self._put_ready(System(_stem(name), _load(data, name), origin="upload"))
-        if data.lstrip()[:2].lstrip(b'"')[:1] in (b"[", b"{"):  # some of the authors' hold JSON in a JSON string
+        if data.lstrip()[:2].lstrip(b'"')[:1] in (b"[", b"{"):  # some of the authors' files hold JSON in a JSON string
             return self._add_json(data, name)
         table = read_predictions(data, name)
         return self._put_waiting(Waiting(_stem(name), table, guess_columns(table)))
 
     def explain_table(self, key: str, columns: Columns, surrogate: str, domain: str, names: Sequence[str]) -> None:
-        """A waiting table's columns, as `to_scores` has them: it becomes a system. ValueError names what is wrong."""
+        """Turn a waiting table into a system; the arguments and ValueError are those of `to_scores`."""
         waiting = self.waiting[key]
         assert waiting.table is not None
         scores = to_scores(waiting.table, columns, surrogate=surrogate, domain=domain, class_names=names or None)
@@ -74,7 +77,7 @@ class Uploads:
         del self.waiting[key]
 
     def explain_pair(self, key: str, surrogate: str) -> None:
-        """Of which surrogate a waiting pair of the authors' files is. ValueError names what is wrong."""
+        """Turn a waiting pair of the authors' files into a system; ValueError as in `read_logged`."""
         waiting = self.waiting[key]
         assert waiting.pair is not None
         logged = read_logged(*waiting.pair, surrogate=surrogate)
@@ -83,7 +86,7 @@ class Uploads:
         del self.waiting[key]
 
     def set_validation(self, key: str, of: str) -> None:
-        """Use a file as another's validation predictions, or, with of "", as test predictions again. ValueError."""
+        """Use a file as validation predictions of another, or with of "" as test predictions; ValueError if unfit."""
         self.validation_of.pop(key, None)
         if not of:
             return
@@ -104,7 +107,7 @@ class Uploads:
         self.validation_of[key] = of
 
     def systems(self) -> Mapping[str, System]:
-        """What can be compared: key -> system, with its validation predictions where it has some."""
+        """The systems that can be compared, by key, with their validation predictions if there are any."""
         found = {key: system for key, system in self.ready.items() if key not in self.validation_of}
         for key, of in self.validation_of.items():
             scores = self.ready[key].test
@@ -113,7 +116,7 @@ class Uploads:
         return found
 
     def remove(self, key: str) -> None:
-        """Forget a file, or the part of that name, and what it was the validation of."""
+        """Forget a file, or the half of a pair with that name."""
         self.waiting.pop(key, None)
         self.ready.pop(key, None)
         self.parts.pop(key, None)
@@ -145,6 +148,41 @@ class Uploads:
     def _next_key(self) -> str:
         self._count += 1
         return f"upload/{self._count}"
+
+
+def list_server_files(top: Path) -> list[str]:
+    """The paths below `top` of files that may hold predictions; links to folders are not followed."""
+    found: list[str] = []
+    for path, folders, files in os.walk(top):
+        place = Path(path).relative_to(top)
+        folders[:] = [] if len(place.parts) >= MAX_DEPTH else sorted(one for one in folders if not one.startswith("."))
+        named = (name for name in sorted(files) if name.lower().endswith(SERVER_ENDINGS) and not name.startswith("."))
+        found += [(place / name).as_posix() for name in named if not name.endswith(f"{FLAGS}.json")]
+        if len(found) >= MAX_LISTED:
+            break
+    return found[:MAX_LISTED]
+
+
+def read_server_files(top: Path, name: str) -> list[tuple[bytes, str]]:
+    """A listed file as (bytes, name), and its other half if it is one of the authors' two.
+
+    Of a file that is too large, one byte more than allowed is read. ValueError if it is not listed, or is a link that
+    leads out of `top`; OSError if it cannot be read.
+    """
+    if name not in list_server_files(top):
+        raise ValueError("the file must be one of those that are listed")
+    paths = [top / name]
+    other = name.removesuffix(f"{PROBABILITIES}.json")
+    if other != name and (top / f"{other}{FLAGS}.json").is_file():
+        paths.append(top / f"{other}{FLAGS}.json")
+    if not all(path.resolve().is_relative_to(top.resolve()) for path in paths):
+        raise ValueError(f"{name} is a link that leads out of the folder of data")
+    return [(_read(path), path.name) for path in paths]
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(MAX_FILE_BYTES + 1)
 
 
 def split_names(text: str) -> list[str]:

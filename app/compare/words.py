@@ -1,4 +1,4 @@
-"""What the charts of a comparison show, in words with numbers, for screen readers; and the charts themselves."""
+"""Charts with what they show in words and numbers, for screen readers."""
 
 from collections.abc import Callable
 from html import escape
@@ -18,7 +18,7 @@ def chart(spec: charts.Spec, key: str, name: str, text: str, on_select: Callable
 
 
 def reliability(scene: Scene, place: int) -> str:
-    """How well a system is calibrated."""
+    """The calibration of a system."""
     table, numbers = scene.reliability[scene.names[place]], scene.numbers[place]
     share, low, high = (table[name].to_numpy() for name in ("share_correct", "band_low", "band_high"))
     outside = ((share < low) | (share > high)).sum()  # empty bins are NaN: neither
@@ -31,7 +31,7 @@ def reliability(scene: Scene, place: int) -> str:
 
 
 def risk(scene: Scene, place: int) -> str:
-    """How the predicted risk is spread."""
+    """The distribution of the predicted risk."""
     table = scene.risk[scene.names[place]]
     low = table["share"][table["high"] <= 0.2].sum()
     return (
@@ -41,7 +41,7 @@ def risk(scene: Scene, place: int) -> str:
 
 
 def coverage(scene: Scene) -> str:
-    """Where each system works on the curve."""
+    """The operating point of each system on the accuracy-coverage curve."""
     parts = [
         f"{name}: accuracy {percent(one['system'].value)} at coverage {percent(one['coverage'].value)}, machine alone "
         f"{percent(one['machine_alone'].value)}, expert alone {percent(one['expert_alone'].value)}"
@@ -51,6 +51,6 @@ def coverage(scene: Scene) -> str:
 
 
 def budget(scene: Scene) -> str:
-    """What each system is worth at this budget."""
+    """The value of each system at this budget."""
     parts = [f"{name}: {percent(one['value'].value)}" for name, one in zip(scene.names, scene.numbers, strict=True)]
     return f"Accuracy less the price of asking, at a budget of {percent(scene.budget, 0)}. {'; '.join(parts)}."

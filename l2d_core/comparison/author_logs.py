@@ -1,4 +1,4 @@
-"""Outputs in the format that the paper's authors log: probabilities a case, and whether the expert was right."""
+"""Outputs in the format that the paper's authors log: probabilities per case, and whether the expert was right."""
 
 import json
 import os
@@ -18,9 +18,9 @@ from l2d_core.surrogates import SURROGATES
 
 @dataclass(frozen=True)
 class LoggedOutputs:
-    """What can be told without labels. logits (N, K+1); expert_correct (N,) bool; surrogate as in `Scores`.
+    """Outputs without labels. logits (N, K+1); expert_correct (N,) bool; surrogate as in `Scores`.
 
-    left_over: how many of the values "was right" had no case: the authors log whole batches.
+    left_over: number of values of expert_correct without a case, since the authors log whole batches.
     """
 
     logits: np.ndarray
@@ -43,11 +43,11 @@ class LoggedOutputs:
 def read_logged(
     probabilities: str | os.PathLike | bytes, correct: str | os.PathLike | bytes, *, surrogate: str
 ) -> LoggedOutputs:
-    """Read two JSON files: a list of K+1 probabilities a case, the last one to defer, and a list of 0 and 1.
+    """Read two JSON files: a list of K+1 probabilities per case, the last one of deferring, and a list of 0 and 1.
 
-    JSON inside a JSON string is read too. The second list may be longer; its rest is left over.
+    JSON inside a JSON string is read too. The second list may be longer.
     surrogate: "softmax" or "asymmetric_softmax", whose probabilities sum to 1, or "one_vs_all", a sigmoid each.
-    ValueError names the file, and the row, that does not fit; FileNotFoundError a file that is not there.
+    ValueError names the file and the row at fault; FileNotFoundError if a file is missing.
     """
     require_known("surrogate", surrogate, SURROGATES)
     of_rows, of_flags = _name(probabilities, "the probabilities"), _name(correct, "the list of 0 and 1")
@@ -64,7 +64,7 @@ def read_logged(
 
 
 def _name(source: str | os.PathLike | bytes, what: str) -> str:
-    """What messages call a file: by its path where it has one."""
+    """The name of a file in messages: its path if it has one."""
     return what if isinstance(source, bytes) else os.fspath(source)
 
 

@@ -1,7 +1,7 @@
-"""Predictions of other programs: a table whose columns are mapped by whoever knows them becomes `Scores`.
+"""Predictions of other programs: a table whose columns the caller maps becomes `Scores`.
 
-Nothing is guessed silently: `guess_columns` proposes, the caller confirms; whether numbers are logits or probabilities
-has to be said.
+`guess_columns` proposes a mapping, which the caller confirms; whether numbers are logits or probabilities is never
+guessed.
 """
 
 import re
@@ -22,18 +22,18 @@ __all__ = ["DOMAINS", "Columns", "guess_columns", "logits_of_probabilities", "re
 DOMAINS = ("logits", "probabilities")
 MAX_ID_LENGTH = 200
 ID_ROOM = 64 * 2**20  # bytes of all ids, or 16 times what they need
-ROW_SUM_TOLERANCE = 1e-5  # of float32; more is another kind of number
-LIKE_A_SUM = 1e-3  # from 1, in every row: no logits sum to that by accident
+ROW_SUM_TOLERANCE = 1e-5  # float32 rounding; a larger error means other numbers
+LIKE_A_SUM = 1e-3  # from 1 in every row; logits do not sum to 1 by accident
 SMALLEST = np.finfo(np.float64).tiny
 LARGEST = 1 - np.finfo(np.float64).epsneg
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Which column of a table is what. scores: of the K classes, in order; defer: of the J experts, in order.
+    """The meaning of a table's columns. scores: of the K classes, in order; defer: of the J experts, in order.
 
-    label, answers: the true class and what each expert said, by class name or by number from 0; -1 or empty in
-    answers: not asked. id may be "", for the number of the row.
+    label, answers: the true class and each expert's answer, by class name or by number from 0; -1 or empty in answers:
+    not asked. id may be "": cases are then numbered by row.
     """
 
     label: str
@@ -56,7 +56,7 @@ class Columns:
 
     @property
     def all(self) -> tuple[str, ...]:
-        """Every column that is named."""
+        """All columns."""
         return (self.id, self.label, *self.answers, *self.scores, *self.defer)
 
 
@@ -65,13 +65,13 @@ _DEFER = re.compile(
 )
 _SCORE = re.compile(r"(logit|prob|score|p|g|class)s?[_ .-]?.+", re.I)
 _LABEL = ("label", "labels", "y", "target", "truth", "true_label", "class", "dx")
-_SURELY_SCORE = re.compile(r"(logit|prob|score)s?[_ .-]?.+", re.I)  # where the numbers are whole, as ids and ages are
+_SURELY_SCORE = re.compile(r"(logit|prob|score)s?[_ .-]?.+", re.I)  # for integers, which may be ids or ages
 _ANSWER = re.compile(r"(expert[_ .-]?)?(answer|prediction|said|vote)s?[_ .-]?\d*|m|expert[_ .-]?\d*", re.I)
 _ID = ("id", "ids", "case", "image_id", "name", "file")
 
 
 def guess_columns(table: pd.DataFrame) -> Columns | None:
-    """What the columns could be, by their names and types; None where that does not make a whole. To be confirmed."""
+    """A proposal from the columns' names and types, to be confirmed; None if it would be incomplete."""
     names = [str(name) for name in table.columns]
     whole = {name for name in names if _is_whole(table[name])}
     numeric = [name for name in names if _is_number_column(table[name])]
@@ -100,7 +100,7 @@ def _is_number_column(column: Any) -> bool:
 
 
 def _is_whole(column: Any) -> bool:
-    """Whether its numbers are whole, some of them missing perhaps: those of classes are."""
+    """Whether all numbers are integers, as classes are; some may be missing."""
     if pd.api.types.is_float_dtype(column):
         return bool((column.isna() | (column == np.round(column))).all())
     return pd.api.types.is_integer_dtype(column)
@@ -116,13 +116,13 @@ def to_scores(
 ) -> Scores:
     """The table as `Scores`.
 
-    surrogate: in whose way the scores are read, a name in SURROGATES. domain: "logits", or "probabilities": for
+    surrogate: a name in SURROGATES, by which the scores are read. domain: "logits", or "probabilities": for
     softmax losses p over the K classes and the experts, which must sum to 1 and become ln p; for one_vs_all a sigmoid
-    each, which becomes its logit. 0 and 1 become the nearest that has a finite logit. class_names: of the classes, in
-    the order of columns.scores, by which labels and answers may go; if left out, the names of those columns.
+    each, which becomes its logit. 0 and 1 become the nearest number with a finite logit. class_names: in the order
+    of columns.scores; labels and answers may use them; by default the names of those columns.
 
-    ValueError names the column and the row: a column that is missing, a number that is none or not finite, a
-    probability outside 0..1, a row that does not sum to 1, a class that is not known; logits that are probabilities.
+    ValueError names the column and the row: a column that is missing, a value that is no finite number, a
+    probability outside 0..1, a row that does not sum to 1, an unknown class; logits that look like probabilities.
     """
     require_known("surrogate", surrogate, SURROGATES)
     require_known("domain", domain, DOMAINS)
@@ -161,7 +161,7 @@ def _values(table: pd.DataFrame, name: str) -> np.ndarray:
 
 
 def _ids(name: str, values: np.ndarray) -> np.ndarray:
-    """Ids as text. A long one is refused: numpy gives each of them the room of the longest."""
+    """Ids as text. Long ones are refused, since numpy reserves the length of the longest for each."""
     if values.dtype.kind == "O" and len(values):
         lengths = np.fromiter((len(str(value)) for value in values), dtype=np.int64, count=len(values))
         row, longest = int(lengths.argmax()), int(lengths.max())
@@ -189,7 +189,7 @@ def _numbers(name: str, values: np.ndarray, ids: np.ndarray) -> np.ndarray:
 
 
 def _place(value: object, num_classes: int, may_be_missing: bool) -> int | None:
-    """The class that a text such as "2" means, -1 for none; None for other texts."""
+    """The class that a text such as "2" means, -1 for a missing answer; None for other texts."""
     text = value.strip() if isinstance(value, str) else ""
     if text == "-1" and may_be_missing:
         return -1
@@ -244,9 +244,9 @@ def _check_row_sums(numbers: np.ndarray, surrogate: str, ids: np.ndarray | None)
 def _classes(
     name: str, values: np.ndarray, known: tuple[str, ...], ids: np.ndarray, *, may_be_missing: bool
 ) -> np.ndarray:
-    """Class names, or numbers from 0, as numbers; -1 where there is none and there may be none.
+    """Class names, or numbers from 0, as numbers; -1 for a missing one, where that is allowed.
 
-    ValueError where classes are called by numbers that are not their places: a number could mean either.
+    ValueError if classes are named by numbers other than their indices, so that a number would be ambiguous.
     """
     if values.dtype.kind in "fiu" and any(text.isdecimal() and int(text) != k for k, text in enumerate(known)):
         raise ValueError(

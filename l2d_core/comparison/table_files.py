@@ -1,4 +1,4 @@
-"""Tables of predictions from outside, CSV or Parquet by their content, checked before they take memory."""
+"""Tables of predictions from outside, CSV or Parquet, checked before they take memory."""
 
 import csv
 import os
@@ -17,16 +17,16 @@ from l2d_core.comparison.parquet_tables import CELL_BYTES, require_room, require
 MAX_BYTES = 2 * 1024**3
 MAX_COLUMNS = 2_000
 MAX_NAME_LENGTH = 200
-LEFT_OUT = "left_out"  # in a table's attrs: name -> type of the columns that were not read
+LEFT_OUT = "left_out"  # in a table's attrs: name -> type, of columns that were not read
 
 Source = str | os.PathLike | bytes
 
 
 def read_predictions(source: Source, name: str = "the table") -> pd.DataFrame:
-    """A CSV or Parquet file, recognised by its content. name: what messages call bytes.
+    """Read a CSV or Parquet file, recognised by its content. name: the name of bytes in messages.
 
-    Only columns of numbers, texts and booleans are read; `attrs["left_out"]` has the types of others by name.
-    FileNotFoundError where there is no file; ValueError where it is neither, empty, or too large.
+    Only columns of numbers, texts and booleans are read; `attrs["left_out"]` maps the others' names to their types.
+    FileNotFoundError if there is no file; ValueError if it is neither CSV nor Parquet, empty, or too large.
     """
     if not isinstance(source, bytes):
         name = os.fspath(source)
@@ -48,7 +48,7 @@ def _require_size(size: int, name: str) -> None:
 
 
 def _budget(size: int) -> int:
-    """How many bytes the table of a file of this size may take: far more than honest files need."""
+    """The number of bytes that the table of a file of this size may take, far more than ordinary files need."""
     return min(64 * 2**20 + 8 * size, max(512 * 2**20, 2 * size))
 
 
@@ -71,7 +71,7 @@ def _read_csv(data: bytes, name: str) -> pd.DataFrame:
     lines = 1 + data.count(b"\n") + data.count(b"\r")
     try:
         require_room(lines * len(names) * CELL_BYTES, _budget(len(data)), "it")
-        # Where line breaks in texts are not allowed, pyarrow loses rows behind a quote that is never closed.
+        # Without this option, pyarrow loses rows behind a quote that is never closed.
         options = arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True)
         table = arrow_csv.read_csv(pa.BufferReader(data), parse_options=options)
         table = _checked(table.rename_columns([column.lstrip("\ufeff").strip() for column in table.column_names]))
@@ -84,7 +84,7 @@ def _read_csv(data: bytes, name: str) -> pd.DataFrame:
 
 
 def _head(data: bytes, name: str) -> tuple[str, list[str]]:
-    """The separator, and the names of the columns, which are checked before pyarrow makes columns of them."""
+    """The separator and the columns' names, which are checked before pyarrow creates columns."""
     start = data[: MAX_COLUMNS * MAX_NAME_LENGTH].decode("utf-8", "replace").lstrip("\ufeff\r\n")
     line = (start.splitlines() or [""])[0]
     separator = max(",;\t", key=line.count)
@@ -97,7 +97,7 @@ def _head(data: bytes, name: str) -> tuple[str, list[str]]:
 
 
 def _checked(table: Any) -> Any:
-    """A table of pyarrow whose texts are in UTF-8 and not too long; dates are the texts that they are in the file."""
+    """The table if its texts are UTF-8 and not too long, with dates as texts."""
     import pyarrow as pa
 
     for place, field in enumerate(table.schema):

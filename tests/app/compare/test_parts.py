@@ -14,7 +14,6 @@ from compare_page import made_scores
 from PIL import Image
 
 from app.compare import charts, choice, images, report
-from app.compare import looks as compare_looks
 from app.compare import numbers as compare_numbers
 from app.compare.board import Comparison, View
 from app.compare.cases import Filter
@@ -64,10 +63,10 @@ def index_of(count):
 
 def test_a_thousand_runs_are_filtered_and_laid_out_in_well_under_a_second():
     runs = index_of(1000)
-    start = time.perf_counter()
+    start = time.process_time()  # not the wall clock: other programs may be running
     found = choice.filter_runs(runs, "run-77 digits", [])
     table = choice.run_table(runs, ["here/run-3"])
-    assert time.perf_counter() - start < 0.5
+    assert time.process_time() - start < 0.5
     assert found["name"].tolist() == ["run-77", "run-771", "run-773", "run-775", "run-777", "run-779"]
     assert choice.filter_runs(runs, "", ["digits"])["key"].tolist() == [f"here/run-{k}" for k in range(1, 1000, 2)]
     assert table[""].tolist().count("✓") == 1
@@ -111,7 +110,7 @@ def test_a_part_of_the_coverage_curve_holds_its_share_of_the_cases():
 
 def test_systems_keep_the_colour_of_their_surrogate_and_no_two_look_alike():
     systems = [System(str(k), made_scores(), None) for k in range(5)] + [System("s", made_scores(surrogate="softmax"))]
-    looks = compare_looks.of(systems)
+    looks = charts.looks_of(systems)
     assert looks[0].color == "#0072B2"
     assert looks[5].color == "#D55E00"
     for part in ("color", "shape", "dash"):
@@ -263,7 +262,7 @@ def test_looking_again_computes_nothing_again(monkeypatch):
 def test_charts_of_ever_new_names_are_not_kept_for_ever():
     kept = (charts._curves_spec, charts._risk_spec, kit_charts._reliability_spec)
     for number in range(2 * charts.SPECS_KEPT):
-        looks = [compare_looks.Look(f"name {number}", "#0072B2", "circle", (1, 0))]
+        looks = [charts.Look(f"name {number}", "#0072B2", "circle", (1, 0))]
         charts._curves_spec(tuple(looks), ("x", "y"))
     assert charts._curves_spec.cache_info().currsize <= charts.SPECS_KEPT
     before = [one.cache_info().currsize for one in kept[1:]]

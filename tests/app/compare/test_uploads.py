@@ -247,8 +247,6 @@ def test_what_is_forgotten_is_gone_from_the_page(app, tmp_path):
 
 
 def test_files_on_the_server_are_offered_only_inside_the_folder_of_data(monkeypatch, tmp_path, app):
-    from app.compare import files as compare_files
-
     data, secret = tmp_path / "data", tmp_path / "secret.csv"
     (data / "mine").mkdir(parents=True)
     secret.write_bytes(csv_of(table_of(made_scores())))
@@ -256,9 +254,9 @@ def test_files_on_the_server_are_offered_only_inside_the_folder_of_data(monkeypa
     (data / "link.csv").symlink_to(secret)
     assert not [box for box in app.selectbox if box.label.startswith("Or a file")]
     with pytest.raises(ValueError, match="listed"):
-        compare_files.read_files(data, "../secret.csv")
+        uploads.read_server_files(data, "../secret.csv")
     with pytest.raises(ValueError, match="leads out"):
-        compare_files.read_files(data, "link.csv")
+        uploads.read_server_files(data, "link.csv")
     monkeypatch.setenv("L2D_DATA_ROOT", str(data))
     app.run()
     choose(app, "Or a file on this server, in its folder of data", "mine/p.csv")
