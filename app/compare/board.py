@@ -101,7 +101,7 @@ class Comparison:
     def reliability(self, place: int, view: View) -> pd.DataFrame:
         """`estimator_view.reliability`."""
         seen = self.seen(place, view)
-        return self._table(
+        return self._tables.get(
             ("reliability", place, view),
             lambda: estimator_view.reliability(seen, bins=view.bins, strategy=view.strategy),
         )
@@ -109,16 +109,18 @@ class Comparison:
     def above_one(self, place: int, view: View) -> pd.DataFrame:
         """`estimator_view.above_one`: one row with share_correct, cases and cases_right, or none."""
         seen = self.seen(place, view)
-        return self._table(("above", place, view), lambda: estimator_view.above_one(seen))
+        return self._tables.get(("above", place, view), lambda: estimator_view.above_one(seen))
 
     def coverage_curve(self, place: int, view: View) -> pd.DataFrame:
         """`estimator_view.coverage_curve`."""
-        return self._table(("coverage", place, view), lambda: estimator_view.coverage_curve(self.seen(place, view)))
+        return self._tables.get(
+            ("coverage", place, view), lambda: estimator_view.coverage_curve(self.seen(place, view))
+        )
 
     def calibration_difference(self, first: int, other: int, view: View) -> Difference:
         """`difference.calibration_difference`."""
         seen = [self.seen(place, view) for place in (first, other)]
-        return self._table(
+        return self._tables.get(
             ("calibration", first, other, view),
             lambda: calibration_difference(*seen, bins=view.bins, strategy=view.strategy),
         )
@@ -127,12 +129,9 @@ class Comparison:
         """`estimator_view.risk_histogram` with a first bin for risks below 0, and with share_deferred."""
         seen = self.seen(place, view)
         risk = 1 - seen.probability
-        whole = self._table(("risk", place, view), lambda: estimator_view.risk_histogram(risk, below_zero=True))
+        whole = self._tables.get(("risk", place, view), lambda: estimator_view.risk_histogram(risk, below_zero=True))
         asked = estimator_view.risk_histogram(risk[deferred], below_zero=True, of=len(risk))
         return whole.assign(share_deferred=asked["share"].to_numpy())
-
-    def _table(self, key: Hashable, compute: Callable[[], Any]) -> Any:
-        return self._tables.get(key, compute)
 
 
 def _with_own_names(systems: Sequence[System]) -> list[System]:

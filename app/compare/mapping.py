@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -68,35 +69,21 @@ def _draw_columns(waiting: Waiting, key: str) -> None:
         st.caption(f"Not read, since only numbers, texts and booleans are: {plain(named)}.")
     preview = table.head(PREVIEW_ROWS)
     st.dataframe(preview.map(_cut), hide_index=True, alt="The first rows of the file")
+    own_key = partial(state.form_key, key)
     with st.container(horizontal=True, vertical_alignment="top"):
         _draw_surrogate(key)
-        st.radio(
-            "The scores are",
-            DOMAINS,
-            index=None,
-            format_func=DOMAIN_WORDS.get,
-            key=state.form_key(key, "domain"),
-            horizontal=False,
-        )
+        st.radio("The scores are", DOMAINS, index=None, format_func=DOMAIN_WORDS.get, key=own_key("domain"))
     with st.container(horizontal=True, vertical_alignment="top"):
-        _column(
-            "Case id", names, guess.id if guess else "", state.form_key(key, "id"), "None: cases are numbered by row"
-        )
-        _column("True class", names, guess.label if guess else "", state.form_key(key, "label"), "Which column?")
-    _columns(
-        "Expert's answers, a column an expert", names, guess.answers if guess else (), state.form_key(key, "answers")
-    )
-    _columns(
-        "Scores of the classes, in their order", names, guess.scores if guess else (), state.form_key(key, "scores")
-    )
-    _columns(
-        "Scores of deferring, a column an expert", names, guess.defer if guess else (), state.form_key(key, "defer")
-    )
+        _column("Case id", names, guess.id if guess else "", own_key("id"), "None: cases are numbered by row")
+        _column("True class", names, guess.label if guess else "", own_key("label"), "Which column?")
+    _columns("Expert's answers, a column an expert", names, guess.answers if guess else (), own_key("answers"))
+    _columns("Scores of the classes, in their order", names, guess.scores if guess else (), own_key("scores"))
+    _columns("Scores of deferring, a column an expert", names, guess.defer if guess else (), own_key("defer"))
     st.text_input(
         "Class names, in the order of their scores",
         _guessed_names(waiting),
         placeholder="As these columns are called",
-        key=state.form_key(key, "names"),
+        key=own_key("names"),
         help="With commas between. Labels and answers go by these names, or by numbers from 0. Only systems with the "
         "same class names are compared.",
     )

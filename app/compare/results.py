@@ -126,7 +126,9 @@ def _draw_systems(
                         partial(selection.take_bin, key, scene.names[place], lowest),
                         state.renewable_key(key),
                     )
-                compare_words.chart(chart(place), key, f"{name} of system {place + 1}", words(scene, place), click)
+                section.chart(
+                    chart(place), key, f"{name} of system {place + 1}".capitalize(), words(scene, place), click
+                )
 
 
 def _draw_curves(scene: Scene) -> None:
@@ -151,13 +153,11 @@ def _draw_curves(scene: Scene) -> None:
         with left:
             key = state.renewable_key(selection.COVERAGE_CHART)
             drag = partial(selection.take_range, selection.COVERAGE_CHART)
-            compare_words.chart(
+            section.chart(
                 scene.coverage_chart(), key, "System accuracy against coverage", compare_words.coverage(scene), drag
             )
         with right:
-            compare_words.chart(
-                scene.budget_chart(), "compare-budget", "Value against budget", compare_words.budget(scene)
-            )
+            section.chart(scene.budget_chart(), "compare-budget", "Value against budget", compare_words.budget(scene))
 
 
 def _draw_classes(scene: Scene) -> None:

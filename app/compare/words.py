@@ -1,20 +1,7 @@
-"""Charts with what they show in words and numbers, for screen readers."""
-
-from collections.abc import Callable
-from html import escape
-
-import streamlit as st
+"""What the charts of a comparison show, in words and numbers, for screen readers."""
 
 from app.compare.scene import Scene
-from app.kit import charts
 from app.kit.numbers import percent
-
-
-def chart(spec: charts.Spec, key: str, name: str, text: str, on_select: Callable[[], None] | None = None) -> None:
-    """`section.chart`, in which something can be selected."""
-    alt = f"{name.capitalize()}. Its numbers are in the text that follows."
-    st.vega_lite_chart(spec, key=key, alt=alt, on_select=on_select or "ignore")
-    st.html(f'<p class="for-screen-readers">{escape(text)}</p>')
 
 
 def reliability(scene: Scene, place: int) -> str:

@@ -1,5 +1,7 @@
 """A section of charts: its question, an explanation, a switch from charts to numbers, and the table to download."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -39,13 +41,14 @@ def header(question: str, explanation: str, name: str, tables: dict[str, pd.Data
     return view == "Numbers"
 
 
-def chart(spec: charts.Spec, key: str, name: str, text: str) -> None:
+def chart(spec: charts.Spec, key: str, name: str, text: str, on_select: Callable[[], None] | None = None) -> None:
     """Draw a Vega chart, followed by its content and numbers as text for screen readers only.
 
     name: the chart's accessible name. It must not depend on the numbers: with a new name the browser would rebuild the
-    chart instead of moving its marks.
+    chart instead of moving its marks. on_select: called when something is selected in it.
     """
-    st.vega_lite_chart(spec, key=key, alt=f"{name}. Its numbers are in the text that follows.")
+    alt = f"{name}. Its numbers are in the text that follows."
+    st.vega_lite_chart(spec, key=key, alt=alt, on_select=on_select or "ignore")
     st.html(render('<p class="for-screen-readers">{{ text }}</p>', text=text))
 
 

@@ -172,14 +172,8 @@ def test_the_report_holds_all_charts_and_numbers_and_reaches_for_nothing():
     view = View(recalibration="platt")
     page = report.page(scene(("a", "b", "c"), view, {"seed": 1}, cost=0.1))
     assert page.count("<svg") == 8
-    for part in (
-        "System accuracy",
-        "before recalibration",
-        "Who is right with whom",
-        "price of asking",
-        "0.10",
-        "slope",
-    ):
+    words = ("System accuracy", "before recalibration", "Who is right with whom", "price of asking", "0.10", "slope")
+    for part in words:
         assert part in page
     without_names = page.replace("http://www.w3.org/2000/svg", "").replace("http://www.w3.org/1999/xlink", "")
     assert not re.search(r"https?://|<script|<link|@import|\bsrc=", without_names)
@@ -219,15 +213,8 @@ def test_pictures_are_found_by_the_ids_of_the_data_sets_and_by_no_other_path(tmp
     for name in ("cifar10/test/cat/0007.png", "ham10000/images/ISIC_0024306.jpg", "secret.png"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(np.arange(3072, dtype=np.uint8).reshape(32, 32, 3)).save(tmp_path / name)
-    ids = [
-        "test/cat/0007",
-        "ISIC_0024306",
-        "ISIC_9999999",
-        "../secret",
-        "test/cat/../../../secret",
-        "12",
-        "test/cat/0008",
-    ]
+    outside = ["../secret", "test/cat/../../../secret", "12"]
+    ids = ["test/cat/0007", "ISIC_0024306", "ISIC_9999999", *outside, "test/cat/0008"]
     found = images.thumbnails(ids, str(tmp_path))
     assert list(found) == ids[:2]
     assert images.thumbnails(ids, "") == {}
@@ -276,9 +263,7 @@ def test_charts_of_ever_new_names_are_not_kept_for_ever():
 def test_names_are_no_markdown_in_tables():
     name = "![x](http://127.0.0.1:9/x.png)"
     one = scene((name,))
-    for table in (
-        compare_numbers.confusion_table(one.confusion),
-        compare_numbers.class_table(one.classes, one.experts),
-    ):
+    by_class = compare_numbers.class_table(one.classes, one.experts)
+    for table in (compare_numbers.confusion_table(one.confusion), by_class):
         shown = plain_table(table)
         assert not [text for text in (*shown.columns, *shown.index) if "](" in str(text)]

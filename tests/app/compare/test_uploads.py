@@ -97,10 +97,7 @@ def test_neither_the_loss_nor_logits_or_probabilities_are_taken_silently(app):
 
 
 def test_logits_that_are_said_to_be_probabilities_are_refused_by_row(app):
-    app = upload(app, ("mine.csv", csv_of(table_of(made_scores()))))
-    choose(app, "Trained with", "softmax")
-    next(radio for radio in app.radio if radio.label == "The scores are").set_value("probabilities")
-    app = click(app, "Use these columns")
+    app = say(upload(app, ("mine.csv", csv_of(table_of(made_scores())))), "softmax", "probabilities")
     assert chips(app) == ["first"]
     assert not app.exception
     assert "row" in app.error[0].value
@@ -150,9 +147,8 @@ def test_the_authors_logs_have_the_ece_of_their_paper_on_the_page(monkeypatch):
         pytest.skip("the authors' logs are not there")
     use_roots(monkeypatch, [folder], [])
     app = upload(open_compare(), *[(path.name, path.read_bytes()) for path in sorted(folder.glob("*.json"))])
-    for box, name in zip(
-        [b for b in app.selectbox if b.label == "Trained with"], ("one_vs_all", "softmax"), strict=True
-    ):
+    boxes = [box for box in app.selectbox if box.label == "Trained with"]
+    for box, name in zip(boxes, ("one_vs_all", "softmax"), strict=True):
         box.select(name)
     app = click(click(app, "Use it"), "Use it")
     app.slider(key="compare_bins").set_value(20).run()
