@@ -57,7 +57,8 @@ def _draw(scene: Scene, chosen: Sequence[str]) -> None:
 def _with_marks(scene: Scene) -> tuple[Scene, np.ndarray]:
     """The scene with the visitor's marked cases, and the rows of all chosen cases."""
     chosen = selection.current(scene.comparison)
-    rows = selection.rows_of(scene.seen[chosen.place], scene.deferred[chosen.place], chosen)
+    seen, deferred = scene.seen[chosen.place], scene.deferred[chosen.place]
+    rows = chosen.rows(seen, deferred) if chosen.is_active else np.empty(0, dtype=np.int64)
     return replace(scene, chosen=chosen, marked=selection.marked(chosen, rows)), rows
 
 

@@ -36,11 +36,6 @@ def current(comparison: Comparison) -> Filter:
     )
 
 
-def rows_of(seen: EstimatorView, deferred: np.ndarray, chosen: Filter) -> np.ndarray:
-    """The rows of the chosen cases; empty if no control is set. seen, deferred: of the chosen system."""
-    return chosen.rows(seen, deferred) if chosen.is_active else np.empty(0, dtype=np.int64)
-
-
 def marked(chosen: Filter, rows: np.ndarray) -> np.ndarray:
     """The rows of the cases selected in the table of `draw`. rows: those that the table shows."""
     places = state.selected(_table_key(chosen)).get("rows", [])

@@ -92,9 +92,7 @@ def _take(uploads: Uploads, files: Sequence[tuple[bytes, str]], chosen: Sequence
 
 def _draw_server_files(uploads: Uploads, chosen: Sequence[str]) -> None:
     top = served_data_root()
-    if top is None:
-        return
-    files = _files(str(top))
+    files = _files(str(top)) if top is not None else []
     if not files:
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -106,13 +104,8 @@ def _draw_server_files(uploads: Uploads, chosen: Sequence[str]) -> None:
             key="server_file",
             width=420,
         )
-        st.button(
-            "Take it",
-            icon=":material/playlist_add:",
-            disabled=name is None,
-            on_click=_take_file,
-            args=(uploads, name, chosen),
-        )
+        args = (uploads, name, chosen)
+        st.button("Take it", icon=":material/playlist_add:", disabled=name is None, on_click=_take_file, args=args)
 
 
 @st.cache_data(ttl=60, show_spinner=False)
@@ -140,12 +133,11 @@ def _draw_ready(uploads: Uploads, key: str, chosen: Sequence[str]) -> None:
         )
         others = [one for one in uploads.ready if one != key and one not in uploads.validation_of]
         if key not in uploads.validation_of.values() and others:
+            held_out = {one: f"validation predictions of {uploads.ready[one].name}" for one in others}
             st.selectbox(
                 "These are",
                 ["", *others],
-                format_func=lambda of: (
-                    f"validation predictions of {uploads.ready[of].name}" if of else "test predictions"
-                ),
+                format_func=({"": "test predictions"} | held_out).get,
                 key=state.form_key(key, "role"),
                 on_change=_set_role,
                 args=(uploads, key, chosen),
