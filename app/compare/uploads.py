@@ -95,11 +95,7 @@ class Uploads:
         own, system = self.ready[key].test, self.ready[of].test
         if isinstance(own, LoggedOutputs) or isinstance(system, LoggedOutputs):
             raise ValueError("logged outputs come without labels: they are no validation predictions, and have none")
-        if (own.surrogate, own.num_experts, own.class_names) != (
-            system.surrogate,
-            system.num_experts,
-            system.class_names,
-        ):
+        if len({(one.surrogate, one.num_experts, one.class_names) for one in (own, system)}) > 1:
             raise ValueError(
                 f"{self.ready[key].name} and {self.ready[of].name} must be of one surrogate, with the same classes "
                 "and as many experts"
