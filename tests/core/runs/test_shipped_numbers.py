@@ -20,6 +20,7 @@ COST, BUDGET = 0.05, 0.3
 SUMS = 1e-12  # relative: another processor may add in another order
 FITTED = 1e-6  # relative: an iterative fit ends a little elsewhere there
 TRAINED = 5e-3  # absolute: float32 training ends a little elsewhere there, and a case at a boundary may change sides
+WORDS = ("manifest.json", ".index.json")  # findings in words, which may be written better, and what is not shipped
 ESTIMATORS = [(run, estimator) for run, estimators in EXPECTED["runs"].items() for estimator in estimators]
 
 
@@ -87,6 +88,6 @@ def test_the_lab_computes_what_it_computed_before():
 def test_a_shipped_file_is_the_one_of_before(folder):
     digest = hashlib.sha256()
     for path in sorted((PRETRAINED / folder).iterdir()):
-        if path.suffix in (".csv", ".npz", ".safetensors", ".json") and not path.name.startswith("."):
+        if path.suffix in (".csv", ".npz", ".safetensors", ".json") and path.name not in WORDS:
             digest.update(path.name.encode() + path.read_bytes())
     assert digest.hexdigest() == EXPECTED["files"][folder]
