@@ -1,11 +1,8 @@
 """The command line: each command is one function, which imports what it needs only when it runs."""
 
 import os
-import signal
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,6 +11,7 @@ from tyro.extras import SubcommandApp
 
 from l2d_core.cli.pretrain import pretrain, train_with_progress
 from l2d_core.cli.run_options import RunOptions, make_config
+from l2d_core.cli.signals import Terminated, sigterm_as_interrupt
 from l2d_core.common.checks import brief
 from l2d_core.common.paths import DATA_ROOT
 
@@ -271,7 +269,7 @@ def data_ham10000(root: Annotated[Path, tyro.conf.Positional] = DATA_ROOT, /) ->
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code. Wrong input ends in one line on standard error, without a traceback."""
     try:
-        with _sigterm_as_interrupt():
+        with sigterm_as_interrupt():
             app.cli(prog="python -m l2d_core", description="Learning to defer.", args=arguments)
     except BrokenPipeError:  # the reader of the output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -279,7 +277,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, OSError, ImportError) as problem:
         print(f"error: {' '.join(str(problem).split())}", file=sys.stderr)
         return WRONG_INPUT
-    except _Terminated:
+    except Terminated:
         print("terminated", file=sys.stderr)
         return TERMINATED
     except KeyboardInterrupt:
@@ -289,25 +287,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("error: this takes more memory than there is", file=sys.stderr)
         return WRONG_INPUT
     return 0
-
-
-class _Terminated(KeyboardInterrupt):
-    """SIGTERM, as sent by SLURM, containers and systemd: ends a command as Ctrl-C does, with what it has kept."""
-
-
-@contextmanager
-def _sigterm_as_interrupt() -> Iterator[None]:
-    """Raise _Terminated on the first SIGTERM; later ones are ignored, so that the best model so far is still scored."""
-
-    def terminate(_number: int, _frame: object) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        raise _Terminated
-
-    if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, terminate)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

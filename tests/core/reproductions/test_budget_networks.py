@@ -17,7 +17,7 @@ from l2d_core.common.json_fields import check_options
 from l2d_core.experiment import run_experiment
 from l2d_core.models import MODELS
 from l2d_core.reproductions import budget_networks, error_against_budget
-from l2d_core.reproductions.budget_networks import Trained, networks_of, plan_runs
+from l2d_core.reproductions.budget_networks import PlannedRun, networks_of, plan_runs
 from l2d_core.reproductions.error_against_budget import budgets
 from l2d_core.reproductions.reproduce import names_at, reproduce, reproduce_all
 from l2d_core.reproductions.request import Request
@@ -70,7 +70,7 @@ def result(asked):
 
 
 def opened(asked, loss, budget=None):
-    return open_run(asked.folder / "runs-cpu-budgets" / Trained("galaxy_zoo", loss, budget, 3).name, LOSSES)
+    return open_run(asked.folder / "runs-cpu-budgets" / PlannedRun("galaxy_zoo", loss, budget, 3).name, LOSSES)
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +128,7 @@ def test_each_network_is_trained_once_the_classifiers_of_triage_first_and_all_sh
     assert set(table["setting"]) == {"Galaxy Zoo", "Galaxy Zoo, budget 50%", "Galaxy Zoo, budget 100%"}
     assert (table["epochs"] == 1).all()
     for budget in BUDGETS[1:]:
-        names = [Trained("galaxy_zoo", loss, budget, 3).name for loss in ("triage", "triage_network")]
+        names = [PlannedRun("galaxy_zoo", loss, budget, 3).name for loss in ("triage", "triage_network")]
         assert trained.index(names[0]) < trained.index(names[1])
     softmax, score = (opened(asked, loss).test.answers for loss in ("softmax", "score"))
     np.testing.assert_array_equal(softmax, score)
