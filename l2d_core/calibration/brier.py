@@ -25,17 +25,6 @@ class BrierDecomposition:
     uncertainty: float
 
 
-def brier_score(probability: ArrayLike, correct: ArrayLike) -> float:
-    """The Brier score: the mean squared distance between estimate and truth, lower is better.
-
-    1/N sum_i (p_i - y_i)^2, in 0..1.
-
-    probability (N,) in 0..1, correct (N,) 0 or 1; ValueError as in `calibration`. Source: Brier 1950.
-    """
-    probability, correct = check_pairs(probability, correct)
-    return float(np.mean((probability - correct) ** 2))
-
-
 def brier_decomposition(probability: ArrayLike, correct: ArrayLike) -> BrierDecomposition:
     """Cut the Brier score into calibration and refinement without bins, by isotonic regression (CORP).
 

@@ -97,15 +97,6 @@ def curve_at(curve: pd.DataFrame, coverages: ArrayLike) -> pd.DataFrame:
     return pd.DataFrame(read_at({name: curve[name].to_numpy(np.float64) for name in curve.columns}, coverages))
 
 
-def area_under_curve(curve: pd.DataFrame) -> float:
-    """The area under system accuracy against coverage (AC-AUC): the mean system accuracy over all coverages.
-
-    By trapezoids, which is exact under `curve_at`'s rule. curve: as there; ValueError on others.
-    """
-    accuracy = curve["system_accuracy"].to_numpy(np.float64)
-    return float(np.sum(np.diff(_coverage_axis(curve)) * (accuracy[1:] + accuracy[:-1]) / 2))
-
-
 def _who_is_right(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
     return machine_is_right(scores), expert_is_right(scores)
 

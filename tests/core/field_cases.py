@@ -134,7 +134,6 @@ D1 checkpoints that need a full unpickling
     training/test_checkpoints.py: a_pickle_in_place_of_a_checkpoint_is_not_run
 D2 a checkpoint of a GPU on a CPU
     core
-    training/test_checkpoints.py: tensors_come_back_on_the_cpu
 D4 the best weights are those of the last epoch
     training/test_ends.py: the_best_weights_come_back_at_the_end
     training/test_ends.py: the_best_weights_come_back_when_training_is_broken_off

@@ -2,6 +2,7 @@
 
 import math
 from contextlib import contextmanager
+from functools import partial
 from unittest.mock import patch
 
 import numpy as np
@@ -82,9 +83,18 @@ def training_labels(train, seed, *, random):
 
 
 def slow_fit(train, test, expert, surrogate, seed, config, *, options=None, random_labels=False):
-    """Logits (M, K+1) of one head, by automatic differentiation, with the cosine rate written out."""
+    """Logits (M, K+1) of one head that is trained on a surrogate."""
     labels = training_labels(train, seed, random=random_labels)
-    answers = sample_answers(expert, labels, generator=torch_generator(seed, "answers"))
+    right = (sample_answers(expert, labels, generator=torch_generator(seed, "answers")) == labels)[:, None]
+    loss = partial(SURROGATES[surrogate].loss, **(options or {}))
+    return slow_logits(train, test, seed, config, lambda logits, rows: loss(logits, labels[rows], right[rows]).mean())
+
+
+def slow_logits(train, test, seed, config, loss_of):
+    """Logits (M, K+1) of one head, by automatic differentiation, with the cosine rate written out.
+
+    loss_of: the loss of a batch, from its logits and the rows that are in it.
+    """
     head = new_head(config, train.inputs.shape[1], len(train.class_names) + 1, seed)
     optimizer = torch.optim.AdamW(head.parameters(), lr=config.rate, weight_decay=config.weight_decay)
     batches = torch_generator(seed, "batches")
@@ -92,10 +102,8 @@ def slow_fit(train, test, expert, surrogate, seed, config, *, options=None, rand
     for _ in range(config.epochs):
         for rows in torch.randperm(len(train), generator=batches).split(config.batch_size):
             optimizer.param_groups[0]["lr"] = config.rate * (1 + math.cos(math.pi * step / steps)) / 2
-            correct = (answers == labels)[rows, None]
-            loss = SURROGATES[surrogate].loss(head(train.inputs[rows]), labels[rows], correct, **(options or {}))
             optimizer.zero_grad()
-            loss.mean().backward()
+            loss_of(head(train.inputs[rows]), rows).backward()
             optimizer.step()
             step += 1
     return head(test.inputs).detach().numpy()

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from small_lab import EXPERT, LINEAR, MLP, ROUNDING, TEST, TRAIN, clouds, logits_of, new_head
+from small_lab import EXPERT, LINEAR, MLP, ROUNDING, TEST, TRAIN, clouds, logits_of, slow_logits
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from l2d_core.baselines.asked_cases import AskedCases, ask_people, ask_simulated
@@ -20,7 +20,6 @@ from l2d_core.baselines.classifier import (
 from l2d_core.baselines.confidence import confidence_loss, confidence_margin
 from l2d_core.baselines.score import compare_loss, compare_margin, score_loss, score_margin, selective_margin
 from l2d_core.baselines.triage import best_triage, expert_loss, triage_loss, triage_margin, triage_network_loss
-from l2d_core.common.seeds import torch_generator
 from l2d_core.data import Splits
 from l2d_core.lab import heads
 from l2d_core.lab.setup import HeadBatch
@@ -193,18 +192,9 @@ def test_margins_in_numbers():
 
 def slow_classifier(train, test, seed, config):
     """The K class logits of a head of the lab, trained by automatic differentiation on the cross-entropy alone."""
-    head = new_head(config, train.inputs.shape[1], 4, seed)
-    optimizer = torch.optim.AdamW(head.parameters(), lr=config.rate, weight_decay=config.weight_decay)
-    batches = torch_generator(seed, "batches")
-    steps, step = config.epochs * math.ceil(len(train) / config.batch_size), 0
-    for _ in range(config.epochs):
-        for rows in torch.randperm(len(train), generator=batches).split(config.batch_size):
-            optimizer.param_groups[0]["lr"] = config.rate * (1 + math.cos(math.pi * step / steps)) / 2
-            optimizer.zero_grad()
-            cross_entropy(head(train.inputs[rows])[:, :-1], train.labels[rows]).backward()
-            optimizer.step()
-            step += 1
-    return head(test.inputs).detach().numpy()[:, :-1]
+    return slow_logits(
+        train, test, seed, config, lambda logits, rows: cross_entropy(logits[:, :-1], train.labels[rows])
+    )[:, :-1]
 
 
 @pytest.mark.parametrize("config", [LINEAR, MLP], ids=["linear", "mlp"])

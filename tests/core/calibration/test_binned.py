@@ -5,8 +5,6 @@ import math
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 
 from l2d_core.calibration.binned import (
@@ -19,7 +17,6 @@ from l2d_core.calibration.binned import (
 STRATEGIES = ["equal_width", "equal_mass"]
 ERRORS = [calibration_error, debiased_calibration_error]
 FUNCTIONS = [*ERRORS, reliability_table]
-pairs = st.lists(st.tuples(st.sampled_from(np.linspace(0, 1, 21).tolist()), st.booleans()), min_size=1)
 
 
 def _draw(seed: int, n: int = 700, shrink: float = 0.85) -> tuple[np.ndarray, np.ndarray]:
@@ -240,20 +237,3 @@ def test_an_unknown_strategy_lists_the_known_ones_and_bins_are_at_least_one(func
         function([0.5], [1], bins=0)
     with pytest.raises(ValueError, match="repeats must be a whole number of at least 1, got 0"):
         reliability_table([0.5], [1], repeats=0)
-
-
-@settings(max_examples=30, deadline=None)
-@given(pairs, st.integers(1, 30), st.sampled_from(STRATEGIES), st.randoms(use_true_random=False))
-def test_order_does_not_matter_counts_add_up_and_errors_are_bounded(cases, bins, strategy, random):
-    shuffled = random.sample(cases, len(cases))
-    (p, c), (q, d) = zip(*cases, strict=True), zip(*shuffled, strict=True)
-    table = reliability_table(p, c, bins=bins, strategy=strategy)
-    other = reliability_table(q, d, bins=bins, strategy=strategy)
-    assert other.to_numpy() == pytest.approx(table.to_numpy(), nan_ok=True)
-    assert table["n"].sum() == len(cases)
-    filled = table[table["n"] > 0]
-    assert filled["mean_probability"].between(filled["low"], filled["high"]).all()
-    assert filled["share_correct"].between(filled["interval_low"], filled["interval_high"]).all()
-    error = calibration_error(p, c, bins=bins, strategy=strategy)
-    assert error == pytest.approx((filled["n"] * filled["gap"].abs()).sum() / len(cases))
-    assert abs(np.mean(c) - np.mean(p)) - 1e-12 <= error <= 1

@@ -25,21 +25,6 @@ def test_the_wilson_interval_holds_its_share_and_stays_within_zero_and_one():
     assert high[2] == 1
 
 
-@pytest.mark.parametrize("n", [1, 2, 10, 57])
-def test_the_band_is_the_narrowest_of_quantiles_that_holds_95_percent(n):
-    low, high = binomial_band(PROBABILITIES, np.full(len(PROBABILITIES), n))
-    for p, first, last in zip(PROBABILITIES, np.round(low * n), np.round(high * n), strict=True):
-        chance = stats.binom.pmf(np.arange(n + 1), n, p)
-        assert chance[int(first) : int(last) + 1].sum() >= 0.95
-        assert chance[: int(first)].sum() < 0.025
-        assert chance[int(last) + 1 :].sum() <= 0.025 + 1e-12
-
-
-def test_a_certain_event_has_a_band_without_width():
-    low, high = binomial_band([0.0, 1.0], [40, 40])
-    assert low.tolist() == high.tolist() == [0.0, 1.0]
-
-
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 57])
 def test_de_moivres_formula_is_the_mean_deviation_summed_out(n):
     counts = np.arange(n + 1)

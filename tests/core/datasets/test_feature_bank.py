@@ -168,15 +168,6 @@ def test_shipped_features_are_finite_and_of_size_one(shipped, name):
     assert np.abs(values).max() < 20
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_no_lesion_is_in_two_parts(shipped, seed):
-    bank = shipped["ham10000"]
-    split = split_by_group(bank.groups, bank.labels, (0.6, 0.2, 0.2), generator=numpy_generator(seed, "split"))
-    lesions = [set(bank.groups[rows]) for rows in split]
-    assert sum(len(part) for part in lesions) == len(set.union(*lesions)) == 7_470
-    assert sum(len(rows) for rows in split) == len(bank)
-
-
 def test_each_lesion_has_one_diagnosis(shipped):
     bank = shipped["ham10000"]
     assert len(np.unique(np.stack([np.unique(bank.groups, return_inverse=True)[1], bank.labels]), axis=1).T) == 7_470

@@ -127,11 +127,3 @@ def test_the_budget_rule_agrees_with_one_case_at_a_time(margin, twentieths, forc
             break
         expected[best], left[best] = True, -math.inf
     assert defer_by_budget(np.array(margin), twentieths / 20, forced=forced).tolist() == expected
-
-
-@settings(max_examples=40, deadline=None)
-@given(small_margins, st.floats(0, 1), st.floats(0, 1), st.booleans())
-def test_a_larger_budget_defers_all_that_a_smaller_one_does(margin, one, other, forced):
-    small = defer_by_budget(np.array(margin), min(one, other), forced=forced)
-    large = defer_by_budget(np.array(margin), max(one, other), forced=forced)
-    assert (large >= small).all()

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from tiny_training import CONFIG, run, same_bits, stop_after, tiny_data, without_times
+from tiny_training import CONFIG, run, same_bits, stop_after, tiny_splits, without_times
 from torch import nn
 
 from l2d_core.data import Splits
@@ -127,8 +127,8 @@ def fine_tuned(seed=0):
 
 
 def half_splits():
-    parts = (tiny_data(50), tiny_data(30, seed=1), tiny_data(5, seed=2))
-    return Splits(*(replace(data, inputs=data.inputs.half()) for data in parts))
+    parts = tiny_splits()
+    return Splits(*(replace(data, inputs=data.inputs.half()) for data in (parts.train, parts.validation, parts.test)))
 
 
 def test_a_pause_leaves_no_trace_with_frozen_stages_images_in_half_precision_and_colours(tmp_path):

@@ -13,6 +13,22 @@ from l2d_core.models import MODELS
 from l2d_core.models.small_resnet import small_resnet
 from l2d_core.models.weights import encode_weights, halve_precision, load_weights, to_eight_bits
 
+TEN_CLASSES = replace(
+    NETWORK, model="small_resnet", image_shape=(3, 32, 32), class_names=tuple("abcdefghij"), options={}
+)
+
+
+@pytest.fixture
+def fetching(monkeypatch):
+    """The name of a network that would fetch weights where it is asked for pretrained ones, which it must not be."""
+
+    def make(num_outputs, image_shape, *, pretrained=False):
+        assert not pretrained
+        return small_resnet(num_outputs, image_shape)
+
+    monkeypatch.setitem(MODELS, "fetching", make)
+    return "fetching"
+
 
 def written(tmp_path, content):
     path = tmp_path / "model.safetensors"
@@ -56,13 +72,10 @@ def test_halving_rounds_filters_and_leaves_the_numbers_of_channels_alone():
 
 def test_eight_bits_take_a_quarter_of_the_room_and_come_back_as_rounded(tmp_path):
     model = small_resnet(11, (3, 32, 32))
-    network = replace(
-        NETWORK, model="small_resnet", image_shape=(3, 32, 32), class_names=tuple("abcdefghij"), options={}
-    )
-    whole, before = len(encode_weights(model, network)), {k: v.clone() for k, v in model.state_dict().items()}
+    whole, before = len(encode_weights(model, TEN_CLASSES)), {k: v.clone() for k, v in model.state_dict().items()}
     halve_precision(model)
     to_eight_bits(model)
-    content = encode_weights(model, network)
+    content = encode_weights(model, TEN_CLASSES)
     assert len(content) < 0.3 * whole
     loaded, _ = load_weights(written(tmp_path, content))
     large = 0
@@ -81,13 +94,10 @@ def test_eight_bits_take_a_quarter_of_the_room_and_come_back_as_rounded(tmp_path
 
 def test_a_channel_of_zeros_stays_zero_in_eight_bits(tmp_path):
     model = small_resnet(11, (3, 32, 32))
-    network = replace(
-        NETWORK, model="small_resnet", image_shape=(3, 32, 32), class_names=tuple("abcdefghij"), options={}
-    )
     filters = max(model.parameters(), key=torch.numel)
     filters.data[0] = 0
     to_eight_bits(model)
-    loaded, _ = load_weights(written(tmp_path, encode_weights(model, network)))
+    loaded, _ = load_weights(written(tmp_path, encode_weights(model, TEN_CLASSES)))
     assert (max(loaded.parameters(), key=torch.numel)[0] == 0).all()
 
 
@@ -99,25 +109,15 @@ def test_weights_too_large_for_half_precision_stay_as_they_are():
     assert float(model[0][0].weight.detach()[0, 0, 0, 0]) == pytest.approx(70_000.3)
 
 
-def test_stored_weights_are_never_fetched_again(tmp_path, monkeypatch):
-    def fetching(num_outputs, image_shape, *, pretrained=False):
-        assert not pretrained
-        return small_resnet(num_outputs, image_shape)
-
-    monkeypatch.setitem(MODELS, "fetching", fetching)
-    network = replace(NETWORK, model="fetching", options={"pretrained": True})
+def test_stored_weights_are_never_fetched_again(tmp_path, fetching):
+    network = replace(NETWORK, model=fetching, options={"pretrained": True})
     _, stored = load_weights(written(tmp_path, encode_weights(NETWORK.build(), network)))
     assert stored.options == {}
 
 
-def test_a_file_that_asks_for_weights_from_elsewhere_does_not_get_them(tmp_path, monkeypatch):
-    def fetching(num_outputs, image_shape, *, pretrained=False):
-        assert not pretrained
-        return small_resnet(num_outputs, image_shape)
-
-    monkeypatch.setitem(MODELS, "fetching", fetching)
-    content = encode_weights(NETWORK.build(), replace(NETWORK, model="fetching"))
-    described = json.dumps({**asdict(NETWORK), "model": "fetching", "options": {"pretrained": True}})
+def test_a_file_that_asks_for_weights_from_elsewhere_does_not_get_them(tmp_path, fetching):
+    content = encode_weights(NETWORK.build(), replace(NETWORK, model=fetching))
+    described = json.dumps({**asdict(NETWORK), "model": fetching, "options": {"pretrained": True}})
     tensors = {name: tensor.contiguous() for name, tensor in load_tensors(content).items()}
     _, network = load_weights(written(tmp_path, save(tensors, {"version": "1", "network": described})))
     assert network.options == {}

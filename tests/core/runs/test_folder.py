@@ -95,13 +95,6 @@ def test_a_damaged_file_is_named(folder, name, content):
         verify_run(folder)
 
 
-@pytest.mark.parametrize("name", ["scores_test.npz", "model.safetensors"])
-def test_a_truncated_file_is_named(folder, name):
-    (folder / name).write_bytes((folder / name).read_bytes()[:-200])
-    with pytest.raises(ValueError, match=name):
-        verify_run(folder)
-
-
 @pytest.mark.parametrize("name", ["config.json", "environment.json"])
 def test_a_run_of_another_version_is_refused(folder, name):
     change_json(folder / name, version=0)
@@ -126,12 +119,6 @@ def test_a_run_of_another_version_is_refused(folder, name):
 def test_files_that_do_not_belong_together_are_refused(folder, name, values, message):
     change_json(folder / name, **values)
     with pytest.raises(ValueError, match=message):
-        verify_run(folder)
-
-
-def test_epochs_out_of_order_are_refused(folder):
-    save_progress(folder, [report(2), report(1)], {"wall_seconds": 1.0}, "done")
-    with pytest.raises(ValueError, match=r"history\.csv must have a row for each epoch"):
         verify_run(folder)
 
 

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
 from made_runs import CONFIG, some_scores, write_run
 
 from l2d_core.evaluation.summary import measure
@@ -30,6 +29,9 @@ def test_the_numbers_are_those_of_the_split_with_their_n(tmp_path):
     run = open_run(write_run(tmp_path / "run"))
     for split in ("test", "validation"):
         measured = measure(getattr(run, split), "sigmoid", bins=15, strategy="equal_width")
+        lines = markdown_table([run], split).splitlines()
+        assert len(lines) == 16
+        assert all(line.startswith("| ") and line.endswith(" |") for line in lines)
         rows = {row[0]: row[1] for row in cells(markdown_table([run], split))}
         system, kept, brier = measured["system"], measured["machine_on_kept"], measured["brier"]
         assert rows["System accuracy"] == f"{100 * system.value:.1f} % (n = 20)"
@@ -44,10 +46,3 @@ def test_a_share_of_no_cases_is_a_dash(tmp_path):
     rows = {row[0]: row[1] for row in cells(markdown_table([run], "test"))}
     assert rows["Expert on deferred cases"] == "-"
     assert rows["Coverage"] == "100.0 % (n = 20)"
-
-
-@pytest.mark.parametrize("split", ["test", "validation"])
-def test_a_table_is_markdown(tmp_path, split):
-    lines = markdown_table([open_run(write_run(tmp_path / "run"))], split).splitlines()
-    assert all(line.startswith("| ") and line.endswith(" |") for line in lines)
-    assert len(lines) == 16

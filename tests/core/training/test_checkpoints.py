@@ -40,18 +40,6 @@ def test_a_checkpoint_holds_tensors_and_plain_values_only(tmp_path):
     assert not any(name.startswith("_orig_mod") for name in content["weights"])
 
 
-def test_tensors_come_back_on_the_cpu(tmp_path, monkeypatch):
-    own, places = torch.load, []
-
-    def load(path, *, map_location, weights_only):
-        places.append((str(map_location), weights_only))
-        return own(path, map_location=map_location, weights_only=weights_only)
-
-    monkeypatch.setattr(torch, "load", load)
-    load_checkpoint(saved(tmp_path))
-    assert places == [("cpu", True)]
-
-
 def cut(path):
     path.write_bytes(path.read_bytes()[:-200])
 
@@ -123,12 +111,17 @@ def test_a_pickle_in_place_of_a_checkpoint_is_not_run(tmp_path, monkeypatch, wri
     assert not (tmp_path / "trapped.txt").exists()
 
 
-def test_other_settings_are_named_with_both_values(tmp_path):
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"learning_rate": 0.2, "seed": 3}, r"learning_rate \(0.05 there, 0.2 now\), seed \(0 there, 3 now\)"),
+        ({"class_weights": "sqrt"}, r"class_weights \('nothing' there, 'sqrt' now\)"),
+    ],
+)
+def test_other_settings_are_named_with_both_values(tmp_path, change, named):
     path = saved(tmp_path)
-    with pytest.raises(
-        ValueError, match=r"of another run: learning_rate \(0.05 there, 0.2 now\), seed \(0 there, 3 now\)"
-    ):
-        run(replace(CONFIG, learning_rate=0.2, seed=3), checkpoint=path)
+    with pytest.raises(ValueError, match=f"of another run: {named}"):
+        run(replace(CONFIG, **change), checkpoint=path)
 
 
 def test_other_data_are_refused(tmp_path):
