@@ -141,7 +141,12 @@ EXPERTS = [
     ("gigabytes", expert(image_size=[64_000, 64_000]), "must have the shape"),
     ("odd size", expert(image_size=[17, 32]), "multiples of 16"),
     ("size of text", expert(image_size="16"), "cannot be read"),
-    ("ages", expert(ages=[1, 2]), "cannot be read|must have the shape"),
+    ("ages", expert(ages=[1, 2]), "cannot be read"),
+    ("age of text", expert(ages={"mean": "x"}), "cannot be read"),
+    ("a list", save({"x": torch.zeros(1)}, {"expert": "[1]"}), "cannot be read"),
+    ("other version", expert(version=2), "of no expert of version 1"),
+    ("one side", expert(image_size=[32]), "cannot be read"),
+    ("other weights", expert(), "cannot be read"),
 ]
 
 

@@ -97,10 +97,4 @@ def later():
     from l2d_core.training import train
 """
     found = list(imported(ast.parse(source)))
-    assert found == [
-        "l2d_core.lab",
-        "l2d_core",
-        "l2d_core.cli",
-        "l2d_core.training",
-        "l2d_core.training.train",
-    ]
+    assert found == ["l2d_core.lab", "l2d_core", "l2d_core.cli", "l2d_core.training", "l2d_core.training.train"]

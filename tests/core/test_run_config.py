@@ -6,15 +6,7 @@ import json
 import pytest
 import torch
 
-from l2d_core.config import (
-    AUGMENTATIONS,
-    EXPERT_KINDS,
-    OPTIMIZERS,
-    PAPER_EXPERT,
-    SCHEDULES,
-    ExpertConfig,
-    RunConfig,
-)
+from l2d_core.config import AUGMENTATIONS, EXPERT_KINDS, OPTIMIZERS, PAPER_EXPERT, SCHEDULES, ExpertConfig, RunConfig
 from l2d_core.experts.simulated import expert_confusion, per_class, right_on
 from l2d_core.training import augment, optimizers
 

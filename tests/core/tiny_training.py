@@ -17,13 +17,7 @@ from l2d_core.training.loop import train
 NAMES = ("left", "middle", "right")
 EXPERT = ExpertConfig(accuracy=(0.9, 0.5, 0.2))
 CONFIG = RunConfig(
-    dataset="made",
-    model="tiny",
-    expert=EXPERT,
-    epochs=4,
-    batch_size=16,
-    learning_rate=0.05,
-    precision="float32",
+    dataset="made", model="tiny", expert=EXPERT, epochs=4, batch_size=16, learning_rate=0.05, precision="float32"
 )
 
 

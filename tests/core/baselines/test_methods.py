@@ -10,13 +10,7 @@ from small_lab import EXPERT, LINEAR, MLP, ROUNDING, TEST, TRAIN, clouds, logits
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from l2d_core.baselines.asked_cases import AskedCases, ask_people, ask_simulated
-from l2d_core.baselines.classifier import (
-    class_confidence,
-    class_loss,
-    classifier_gradient,
-    fit_temperature,
-    sent_away,
-)
+from l2d_core.baselines.classifier import class_confidence, class_loss, classifier_gradient, fit_temperature, sent_away
 from l2d_core.baselines.confidence import confidence_loss, confidence_margin
 from l2d_core.baselines.score import compare_loss, compare_margin, score_loss, score_margin, selective_margin
 from l2d_core.baselines.triage import best_triage, expert_loss, triage_loss, triage_margin, triage_network_loss

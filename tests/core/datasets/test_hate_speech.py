@@ -1,4 +1,4 @@
-"""Tweets: the file read as CSV and as the authors read it, votes, words and their vectors, and masking."""
+"""Tweets: the file read as CSV and as the authors read it, votes, and words with their vectors."""
 
 import csv
 
@@ -92,11 +92,6 @@ def test_people_addresses_and_codes_leave_a_cleaned_tweet():
     assert tweets.split_words("@Ann don't #GO, 5x!") == ["@user", "don't", "#go", ",", "5x", "!"]
     assert tweets.same_text("RT @a: Hello, WORLD http://x.y") == tweets.same_text("hello world!") == "hello world"
     assert tweets.same_text("@a http://x.y !!") == ""
-
-
-def test_a_masked_tweet_shows_first_letters_and_the_commonest_words_alone():
-    assert tweets.masked("RT @joe: you don't say, Grobnix #Zumok!") == "RT @user: you d•••• say, G•••••• #Z••••!"
-    assert tweets.masked("Grobnix &amp; co", show=True) == "Grobnix & co"
 
 
 # Words as vectors.

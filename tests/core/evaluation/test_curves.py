@@ -9,14 +9,7 @@ from small_scores import decision_row, hand_scores, random_scores, scores_from_l
 
 from l2d_core.data import Scores
 from l2d_core.evaluation.accuracy import accuracies
-from l2d_core.evaluation.curves import (
-    budget_curve,
-    coverage_curve,
-    curve_at,
-    curves_at,
-    optimal_curve,
-    random_curve,
-)
+from l2d_core.evaluation.curves import budget_curve, coverage_curve, curve_at, curves_at, optimal_curve, random_curve
 from l2d_core.evaluation.deferral import defer_by_argmax, defer_by_budget, defer_margin
 from l2d_core.evaluation.margins import margin_of_scores
 
@@ -96,11 +89,7 @@ def test_the_random_curve_is_the_mean_over_all_ways_to_keep_so_many_cases():
 
 def test_every_curve_starts_at_the_expert_ends_at_the_machine_and_stays_under_the_optimal_one():
     scores = random_scores()
-    curves = [
-        coverage_curve(scores, defer_margin(scores.logits)),
-        optimal_curve(scores),
-        random_curve(scores),
-    ]
+    curves = [coverage_curve(scores, defer_margin(scores.logits)), optimal_curve(scores), random_curve(scores)]
     alone = accuracies(scores, np.zeros(len(scores), bool))
     grid = np.linspace(0, 1, 41)
     best = curve_at(curves[1], grid)["system_accuracy"]

@@ -3,13 +3,7 @@
 import pytest
 import torch
 
-from l2d_core.experts.simulated import (
-    DERMATOLOGIST_RECALL,
-    PRESETS,
-    check_confusion,
-    per_class,
-    right_on,
-)
+from l2d_core.experts.simulated import DERMATOLOGIST_RECALL, PRESETS, check_confusion, per_class, right_on
 
 TEN = [f"class {k}" for k in range(10)]
 LESIONS = ["nv", "mel", "akiec", "vasc", "df", "bkl", "bcc"]

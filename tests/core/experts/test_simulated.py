@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from l2d_core.experts.simulated import (
-    check_confusion,
-    expert_correct_probability,
-    per_class,
-    right_on,
-    sample_answers,
-)
+from l2d_core.experts.simulated import check_confusion, expert_correct_probability, per_class, right_on, sample_answers
 
 
 def seeded(seed=0):

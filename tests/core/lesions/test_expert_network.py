@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 import torch
 from made_lesions import IGNORE_SIZE, NUM_IMAGES, write_lesions
-from safetensors.torch import save
 
 from l2d_core.cli.commands import main
 from l2d_core.config import ExpertConfig
@@ -189,24 +188,9 @@ def test_an_unknown_option_of_the_images_is_named(root):
         train_expert(root, replace(QUICK, dataset_options={"size": 32}))
 
 
-def test_damaged_and_foreign_weights_are_refused_by_name(tmp_path):
+def test_missing_weights_are_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no file .*model\.safetensors"):
         load_expert(tmp_path)
-    tensors = {"a": torch.zeros(1)}
-    described = {"version": 1, "image_size": [32, 48], "reference": False, "ages": {"mean": 50, "deviation": 10}}
-    for content in (
-        b"nonsense",
-        save(tensors),
-        save(tensors, {"expert": "[1]"}),
-        save(tensors, {"expert": "{"}),
-        save(tensors, {"expert": json.dumps(described)}),
-        save(tensors, {"expert": json.dumps({**described, "version": 2})}),
-        save(tensors, {"expert": json.dumps({**described, "image_size": [32]})}),
-        save(tensors, {"expert": json.dumps({**described, "ages": {"mean": "x"}})}),
-    ):
-        (tmp_path / "model.safetensors").write_bytes(content)
-        with pytest.raises(ValueError, match=r"the expert .*model\.safetensors cannot be read: "):
-            load_expert(tmp_path)
 
 
 def test_a_run_has_the_learned_expert_s_answers(root, trained, tmp_path):

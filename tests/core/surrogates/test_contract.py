@@ -82,8 +82,7 @@ def test_renaming_the_experts_renames_their_estimates(name):
     order = torch.tensor([2, 0, 1])
     renamed = torch.cat([logits[:, :4], logits[:, 4:][:, order]], dim=1)
     torch.testing.assert_close(
-        surrogate.loss(renamed, labels, expert_correct[:, order]),
-        surrogate.loss(logits, labels, expert_correct),
+        surrogate.loss(renamed, labels, expert_correct[:, order]), surrogate.loss(logits, labels, expert_correct)
     )
     for estimator in surrogate.estimators.values():
         torch.testing.assert_close(estimator(renamed, 3), estimator(logits, 3)[:, order])

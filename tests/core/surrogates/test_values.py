@@ -87,11 +87,7 @@ def slow_asymmetric_softmax(logits, label, right, num_classes):
     return -math.log(powers[label] / sum(classes)) - math.log(a_d if right[0] else 1 - a_d)
 
 
-SLOW = {
-    "softmax": slow_softmax,
-    "one_vs_all": slow_one_vs_all,
-    "asymmetric_softmax": slow_asymmetric_softmax,
-}
+SLOW = {"softmax": slow_softmax, "one_vs_all": slow_one_vs_all, "asymmetric_softmax": slow_asymmetric_softmax}
 
 
 @pytest.mark.parametrize("num_classes", [2, 5])

@@ -26,10 +26,7 @@ def ruined_after(epoch):
     return on_epoch, kept
 
 
-WAYS_OUT = {
-    "all epochs done": {"epochs": 3},
-    "patience": {"epochs": 50, "patience": 2},
-}
+WAYS_OUT = {"all epochs done": {"epochs": 3}, "patience": {"epochs": 50, "patience": 2}}
 
 
 @pytest.mark.parametrize("way", WAYS_OUT)
