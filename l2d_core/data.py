@@ -15,6 +15,7 @@ from l2d_core.surrogates import SURROGATES
 
 SCORES_VERSION = 1
 MAX_SCORES_BYTES = 2 * 1024**3
+MAX_TEXT = 1_000  # characters of an id or a name in a file of scores: what is longer, no page can show
 Texts = Sequence[str] | np.ndarray
 
 
@@ -213,6 +214,8 @@ class Scores:
             raise ValueError(f"the scores file has format {got}; this version reads {SCORES_VERSION}")
         for name in ("class_names", "expert_names"):
             require_shape(name, arrays[name], (None,))
+        width = arrays["class_names"].size + arrays["expert_names"].size
+        require_shape("logits", arrays["logits"], (None, width))  # before names take many times their size as texts
         require_shape("surrogate", arrays["surrogate"], ())
         require_known("surrogate", str(arrays["surrogate"]), surrogates)
         texts = {name: _as_texts(name, arrays[name]) for name in ("ids", "class_names", "expert_names", "surrogate")}
@@ -229,7 +232,9 @@ def _as_texts(name: str, array: np.ndarray) -> np.ndarray:
     """Texts as they are, and whole numbers as text: another program's ids may be numbers."""
     if array.dtype.kind not in "Uiu":
         raise ValueError(f"{name} must be text, got {array.dtype}")
-    return array.astype(str)
+    if array.dtype.kind == "U" and array.dtype.itemsize > 4 * MAX_TEXT:
+        raise ValueError(f"{name} must have at most {MAX_TEXT:,} characters each, got {array.dtype.itemsize // 4:,}")
+    return array.astype(str, copy=False)
 
 
 def split_by_group(

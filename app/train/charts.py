@@ -35,7 +35,7 @@ def curves(views: Sequence[JobStatus], measure: str) -> Spec:
 
 def _rows(view: JobStatus, part: str, column: str) -> list[tuple]:
     """One row per epoch; where there are very many, of every second, third, ... one and of the last."""
-    if column not in view.history:
+    if view.history.empty or column not in view.history:
         return []
     step = -(-len(view.history) // MAX_POINTS)
     shown = view.history[(view.history["epoch"] % step == 0) | (view.history["epoch"] == len(view.history))]

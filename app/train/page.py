@@ -15,12 +15,12 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
 board = jobs_board.job_board()
 if state.has_bad_link():
     st.warning("The address does not hold the link of a training: perhaps a part of it is missing.")
-ownership.keep_in_browser()
 with st.sidebar:
     plan = form.draw()
 if plan.dataset == "ham10000":
     st.caption(f"{MEDICAL_ICON} {DIAGNOSIS_NOTE}")
 start.draw(board, plan)
+ownership.keep_in_browser()  # what has just been started too: a reload may be the next thing to happen
 jobs = board.list()
 is_busy = any(view.is_pending for view in jobs)
 

@@ -76,6 +76,9 @@ def _read_arrays(file: Any, max_bytes: int) -> dict[str, np.ndarray]:
     strangers = [key for key, value in arrays.items() if not isinstance(value, np.ndarray)]
     if strangers:
         raise ValueError(f"its member {strangers[0]} is not an array")
+    for key, value in arrays.items():
+        if value.size and not value.dtype.itemsize:  # any number of them take no room, until they become texts
+            raise ValueError(f"its array {key} has items of no size")
     return arrays
 
 

@@ -29,6 +29,7 @@ CONFIG, ENVIRONMENT, HISTORY = "config.json", "environment.json", "history.csv"
 VALIDATION, TEST, WEIGHTS = "scores_validation.npz", "scores_test.npz", "model.safetensors"
 RESULTS = (HISTORY, VALIDATION, TEST, WEIGHTS)
 CHECKPOINT = "checkpoint/training.pt"  # only for resuming: a run can be shipped without it
+MAX_SECONDS = 1e10  # that a run took: some three hundred years
 SPLIT_NOTES = ("split", "split_warning")  # in the environment: the cases of each part, and a warning
 STATES = ("running", "stopped", "done")  # "running" also if the program was killed; "stopped" can be resumed
 
@@ -185,8 +186,10 @@ def read_environment(folder: str | os.PathLike) -> dict[str, Any]:
             "wrote it"
         )
     seconds = content.get("wall_seconds")
-    if content.get("state") not in STATES or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
-        raise ValueError(f"{path} must say state, one of {', '.join(STATES)}, and wall_seconds, a number of at least 0")
+    if content.get("state") not in STATES or not isinstance(seconds, int | float) or not 0 <= seconds <= MAX_SECONDS:
+        raise ValueError(
+            f"{path} must say state, one of {', '.join(STATES)}, and wall_seconds, a number of 0 to {MAX_SECONDS:.0e}"
+        )
     return content
 
 

@@ -2,11 +2,13 @@
 
 import pickle
 from dataclasses import fields
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from scores_files import IDS, claim, named_scores, npy, scores_bytes
 
+from l2d_core import data
 from l2d_core.common.array_files import load_arrays, save_arrays
 from l2d_core.data import Scores
 
@@ -133,6 +135,24 @@ def test_the_allowed_size_is_the_sum_over_the_members(tmp_path):
 def test_a_lying_header_inside_the_zip_is_refused(content, load):
     with pytest.raises(ValueError, match=r"not a readable \.npz file of plain arrays"):
         load(scores_bytes(named_scores(), logits=content))
+
+
+def test_items_of_no_size_are_refused_before_they_become_texts(load):
+    with pytest.raises(ValueError, match="its array class_names has items of no size"):
+        load(scores_bytes(named_scores(), class_names=claim((3,), descr="<U0")))
+
+
+def test_names_are_counted_before_they_become_texts(load, monkeypatch):
+    monkeypatch.setattr(data, "_as_texts", Mock(side_effect=AssertionError("texts were made")))
+    with pytest.raises(ValueError, match=r"logits must have shape \(any, 1002\), got \(5, 4\)"):
+        load(scores_bytes(named_scores(), class_names=npy(np.arange(1000).astype(str))))
+
+
+@pytest.mark.parametrize("name", ["ids", "class_names"])
+def test_a_text_that_no_page_can_show_is_refused(name, load):
+    texts = np.array(getattr(named_scores(), name), dtype="<U100000")
+    with pytest.raises(ValueError, match=f"{name} must have at most 1,000 characters each, got 100,000"):
+        load(scores_bytes(named_scores(), **{name: npy(texts)}))
 
 
 def test_another_format_version_is_refused(load):

@@ -19,6 +19,7 @@ from app.kit.text import WORD_JOINER
 from app.train import charts as train_charts
 from app.train import state as job_session
 from l2d_core.evaluation.epoch_report import EpochReport
+from l2d_core.runs.folder import read_history, save_progress
 from l2d_core.runs.log import Progress
 
 
@@ -98,6 +99,20 @@ def test_the_curves_are_those_of_the_epochs_that_are_done(board):
     assert spoken(app, "System accuracy. my *run*: 90.0 %")
     assert [list(tables_of(chart)["ends"]["epoch"]) for chart in charts(app)] == [[1, 12]] * 4
     assert not charts(open_train(board.have(epochs=0)))
+
+
+def test_one_whose_table_of_epochs_is_still_empty_stands_beside_one_that_has_some(board, tmp_path):
+    save_progress(tmp_path, [], {"wall_seconds": 0.0}, "running")
+    app = open_train(board.have(epochs=2), board.have(SECOND, history=read_history(tmp_path)))
+    assert_sound(app)
+    assert len(charts(app)) == 4
+
+
+def test_the_browser_is_told_of_what_was_started_in_the_same_run(board, monkeypatch):
+    storage = Mock(return_value={})
+    monkeypatch.setattr(st.components.v2, "component", lambda *_, **__: storage)
+    click(open_train(), "Train 2 systems")
+    assert storage.call_args.kwargs["data"]["tokens"] == dict.fromkeys(board.views, TOKEN)  # a reload may come next
 
 
 def test_a_training_of_very_many_epochs_does_not_press_its_curve_to_the_side():

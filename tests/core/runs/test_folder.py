@@ -107,6 +107,7 @@ def test_a_run_of_another_version_is_refused(folder, name):
     [
         ("environment.json", {"state": "asleep"}, "must say state, one of running, stopped, done"),
         ("environment.json", {"wall_seconds": "long"}, "wall_seconds, a number"),
+        ("environment.json", {"wall_seconds": 10**400}, "wall_seconds, a number"),
         ("config.json", {"epochs": 2}, "a row for each epoch from 1 to 2 at most"),
         (
             "config.json",
