@@ -127,7 +127,10 @@ def make_job(root: Path, name: str, config: RunConfig) -> Link:
 def clean_name(name: str) -> str:
     """A name as it is shown: one line of at most MAX_NAME characters, which can be printed."""
     name = name[: 10 * MAX_NAME]  # of a file that was edited by hand it may be of any length
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in name).split())[:MAX_NAME] or "no name"
+    return (
+        " ".join("".join(letter if letter.isprintable() else " " for letter in name).split())[:MAX_NAME].rstrip()
+        or "no name"
+    )
 
 
 def find_folder(root: Path, job_id: str) -> Path:

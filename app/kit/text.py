@@ -1,8 +1,10 @@
 """Text from visitors, made safe for pages: shown literally, never interpreted as Markdown."""
 
 import re
+from typing import TYPE_CHECKING
 
-import pandas as pd
+if TYPE_CHECKING:  # its import takes longer than Home is waited for
+    import pandas as pd
 
 WORD_JOINER = "\u2060"
 # Beginnings of addresses and icons: "https:" in "https://", "www" in "www.x", "@" in "a@x", ":" in ":material/x:".
@@ -17,7 +19,7 @@ def plain(text: str) -> str:
     )
 
 
-def plain_table(table: pd.DataFrame) -> pd.DataFrame:
+def plain_table(table: "pd.DataFrame") -> "pd.DataFrame":
     """A table for `st.table`, which reads Markdown in cells and heads: all texts of it letter by letter."""
     shown = table.map(lambda value: plain(value) if isinstance(value, str) else value)
     return shown.rename(index=lambda name: plain(str(name)), columns=lambda name: plain(str(name)))

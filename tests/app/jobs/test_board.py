@@ -218,7 +218,7 @@ def test_a_name_is_one_line_that_can_be_printed_and_no_path(idle):
         (JOB, '{"version": 1, "name": "' + "x" * 5_000_000 + '"}', "job.json must have at most 4,194,304 bytes"),
         (JOB, "[" * 100_000, "job.json is no JSON"),
         ("config.json", f'{{"version": 1, "epochs": 1{"0" * 400}}}', "epochs must be"),
-        ("history.csv", HEADER + f"1{'0' * 30},1,1,1,1,1,1,1,1\n", "must have one row per epoch"),
+        ("history.csv", HEADER + f"1{'0' * 30},1,1,1,1,1,1,1,1,1\n", "must have one row per epoch"),
         ("config.json", '{"version": 99}', "version 99"),
         ("environment.json", '{"version": 1, "state": "flying"}', "must say state"),
         ("history.csv", "a,b\n1,2\n", "is no table of epochs"),
