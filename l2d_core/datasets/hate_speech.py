@@ -38,7 +38,7 @@ def read_tweets(source: Source, *, reference: bool = False) -> pd.DataFrame:
     """The tweets of labeled_data.csv, one row each: id, group, text, label, and the votes for each of COUNTS.
 
     The label is the majority, the first class of equals. Tweets with the same words form one group; an id is
-    "tweet 17", by the number in the file. The text is offensive, as published; see `tweets.masked`.
+    "tweet 17", by the number in the file. The text is offensive, as published.
 
     reference: read the file line by line as the paper's authors did, keeping only lines of exactly seven fields between
     commas, whatever the quotes, so that tweets with a comma are lost, and those of several lines are cut or lost.
