@@ -19,7 +19,7 @@ from l2d_core.images.opening import safe_name
 
 MAX_FILE_BYTES = 200 * 2**20  # as .streamlit/config.toml has it
 MAX_UNPACKED_BYTES = 600 * 2**20  # of an .npz
-MAX_JSON_BYTES = 64 * 2**20  # parsing takes many times this size
+MAX_JSON_BYTES = 16 * 2**20  # parsing takes many times this size
 MAX_FILES = 24  # in a session
 PROBABILITIES, FLAGS = "_confs", "_acc"  # how the authors' two files of a system end
 SERVER_ENDINGS = (".npz", ".csv", ".parquet", ".json")

@@ -43,8 +43,11 @@ def own(link: Link) -> None:
 
 
 def take_from_address() -> None:
-    """Move the tokens of owners' links from the address into the session; the ids stay."""
-    texts = address.read(PARAMETER)
+    """Move the tokens of owners' links from the address into the session; the ids stay.
+
+    Blanks and full stops around a link came along when it was copied.
+    """
+    texts = [text.strip(" .,\t\n") for text in address.read(PARAMETER)]
     links = [Link.read(text) for text in texts]
     if not any(link and link.token for link in links):
         return

@@ -115,6 +115,12 @@ def test_the_browser_is_told_of_what_was_started_in_the_same_run(board, monkeypa
     assert storage.call_args.kwargs["data"]["tokens"] == dict.fromkeys(board.views, TOKEN)  # a reload may come next
 
 
+def test_a_link_that_was_copied_with_a_full_stop_leaves_no_token_in_the_address(board):
+    app = open_train(f" {board.have(epochs=2)}.")
+    assert address(app) == [FIRST]
+    assert "Stop" in labels(app)
+
+
 def test_a_training_of_very_many_epochs_does_not_press_its_curve_to_the_side():
     ends = {
         ("running", 3, 9): 9,
