@@ -41,7 +41,7 @@ def tree_of_the_readme():
     tree = re.search(r"## Where things are\n.*?```\n(.*?)```", README, re.DOTALL)[1]
     folders, top = set(), ""
     for line in tree.splitlines():
-        named = re.match(r"( *)((?:\w+/ ?)+)", line)
+        named = re.match(r"( *)((?:[\w.]+/ ?)+)", line)
         if named[1] == "":
             top = named[2].split("/")[0]
         else:
