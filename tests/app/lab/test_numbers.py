@@ -34,7 +34,7 @@ def gaussians():
 
 @pytest.fixture(scope="module")
 def files():
-    """The page, and file name -> the text that its button gives."""
+    """The page, and file name -> the bytes that its button gives."""
     offered, button = {}, st.download_button
 
     def watched(label, data, file_name, *args, **options):
@@ -47,7 +47,7 @@ def files():
 
 
 def read(text):
-    return pd.read_csv(io.StringIO(text))
+    return pd.read_csv(io.BytesIO(text))
 
 
 def texts_of_charts(app):
