@@ -71,7 +71,7 @@ def test_each_section_offers_its_table_and_all_numbers(files):
     _, offered = files
     assert set(offered) == {f"{section}.csv" for section in SECTIONS} | {"numbers.csv"}
     for name, text in offered.items():
-        assert "nan" not in text.lower()
+        assert b"nan" not in text.lower()
         assert_drawable(read(text), name)
 
 
