@@ -38,7 +38,6 @@ def draw(chosen: Sequence[str]) -> None:
     )
     if not (panel.open or uploads.waiting):
         return
-    memory.keep_off_disk()
     with panel:
         _draw_field(uploads, chosen)
         _draw_server_files(uploads, chosen)

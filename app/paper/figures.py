@@ -7,10 +7,11 @@ import pandas as pd
 import streamlit as st
 
 from app.kit import charts, section
+from app.kit.charts import is_bounded
 from app.kit.looks import ESTIMATORS
 from app.paper import charts as paper_charts
 from app.paper import curves, ladders
-from app.paper.parts import each_estimator, heading, is_bounded, part, parts_by, say, show
+from app.paper.parts import each_estimator, heading, part, parts_by, say, show
 from l2d_core.reproductions.reproduction import Reproduction
 
 RISK_EXPLANATION = (

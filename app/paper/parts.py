@@ -11,12 +11,6 @@ from app.kit.looks import ESTIMATORS, SYSTEMS, Look
 from app.kit.text import plain
 from app.paper.words import beside
 from l2d_core.evaluation.measures import measure_title
-from l2d_core.surrogates import SURROGATES
-
-
-def is_bounded(estimator: str) -> bool:
-    """Whether none of its estimates can be above 1."""
-    return next(one.is_bounded[estimator] for one in SURROGATES.values() if estimator in one.estimators)
 
 
 def part(table: pd.DataFrame, **wanted: str) -> pd.DataFrame:
