@@ -4,6 +4,7 @@ import streamlit as st
 
 from app.compare.links import LINKS as COMPARE
 from app.fits import shared
+from app.home.links import LINKS as HOME
 from app.kit import server, style
 from app.lab.links import LINKS as LAB
 from app.learn.links import LINKS as LEARN
@@ -13,7 +14,7 @@ from app.sharing import arrival, foot
 from app.sharing.carried import NOTHING
 
 # What the links of each page carry, by the page's name in an address.
-CARRIED = {"lab": LAB, "learn": LEARN, "lesions": LESIONS, "compare": COMPARE, "paper": PAPER}
+CARRIED = {"": HOME, "lab": LAB, "learn": LEARN, "lesions": LESIONS, "compare": COMPARE, "paper": PAPER}
 
 st.set_page_config(
     page_title="Learning to defer",

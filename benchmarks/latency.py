@@ -67,7 +67,7 @@ class Spot:
 
 
 SPOTS = {
-    "home": Spot("/", "Home", has_charts=False),
+    "home": Spot("/", "Home", sliders=(("How often is the expert right", "ArrowRight"),)),
     "learn": Spot("/learn", "Learn", sliders=(("Handed to the expert", "ArrowRight"),)),
     "lab": Spot(
         "/lab",

@@ -44,7 +44,7 @@ _PICTURE = """
   <text class="l2d-t l2d-s" x="541" y="244" text-anchor="middle">the case is deferred</text>
   <text class="l2d-t l2d-s" x="541" y="266" text-anchor="middle">right with P = ?</text>
   <path d="M340 252 C360 314 470 316 541 288" marker-end="url(#l2d-tip)" stroke-dasharray="2 4"/>
-  <text class="l2d-t l2d-s" x="430" y="322" text-anchor="middle">what the score is believed to say</text>
+  <text class="l2d-t l2d-s" x="430" y="322" text-anchor="middle">what the deferral score estimates</text>
 </svg>
 """
 

@@ -2,16 +2,17 @@
 
 from collections.abc import Mapping
 from html import escape
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from l2d_core.evaluation.measures import MEASURES
+
+if TYPE_CHECKING:  # its import takes longer than Home is waited for
+    import pandas as pd
 
 Row = Mapping[str, Any]
 
 
-def rows_of(summary: pd.DataFrame, by: str) -> dict[tuple[str, str], Row]:
+def rows_of(summary: "pd.DataFrame", by: str) -> dict[tuple[str, str], Row]:
     """The rows of `comparison.summarise` by (estimator or surrogate, measure); of equals the first."""
     rows: dict[tuple[str, str], Row] = {}
     for row in summary.to_dict("records"):

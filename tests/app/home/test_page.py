@@ -1,15 +1,17 @@
-"""Home: four sentences, one picture, the way to the lab, and nothing slow before it is drawn."""
+"""Home: one slider, one chart, one sentence, the way to the lab, and nothing slow before it is drawn."""
 
-import re
+import json
 import subprocess
 import sys
-from urllib.parse import parse_qs
+from dataclasses import replace
 
 import pytest
-from lab_page import APP, LAB, open_digits, open_home
+from lab_page import APP, LAB, open_home
 
-from app.lab.links import LINKS
+from app.fits import shared
+from app.home import make_table, state, table
 from l2d_core.common.paths import PROGRAM
+from l2d_core.datasets import cifar10
 
 SLOW = ["torch", "sklearn", "scipy", "pandas", "pyarrow", "altair", "plotly", "timm", "distributed", "matplotlib"]
 DRAW_HOME = """
@@ -47,40 +49,78 @@ def test_importing_the_library_imports_nothing_slow():
     in_a_new_python(f"import sys, l2d_core; found = {slow!r} & sys.modules.keys(); assert not found, found")
 
 
-def test_home_says_what_learning_to_defer_is_in_four_sentences():
+def home_at(percent):
+    home = open_home()
+    return home.slider(key=state.ACCURACY).set_value(percent).run()
+
+
+def sentence(home):
+    (found,) = [part.value for part in home.markdown if part.value.startswith("####")]
+    return found.replace("\u00a0", " ")
+
+
+def test_home_shows_one_slider_one_chart_one_sentence_and_one_primary_button():
     home = open_home()
     assert not home.exception
-    text = max((part.value for part in home.markdown), key=len)
-    plain = re.sub(r"\[(.*?)\]\(.*?\)", r"\1", text)
-    assert len(re.findall(r"[.!?](?:\s|$)", plain)) == 4
-    assert "one-vs-all" in plain
+    assert (len(home.slider), len(home.get("vega_lite_chart"))) == (1, 1)
+    assert [button.label for button in home.button if button.proto.type == "primary"] == ["Open the live lab"]
+    assert sentence(home)
 
 
-def test_home_has_a_picture_with_a_text_for_screen_readers():
-    (picture,) = (image for element in open_home().image for image in element.proto.imgs)
-    assert "defer" in picture.alt
-    assert len(picture.alt) > 100
+@pytest.mark.parametrize("percent", [20, 75, 100])
+def test_the_sentence_and_the_chart_hold_the_numbers_of_the_expert_that_is_set(percent):
+    home, numbers = home_at(percent), table.of_expert(percent)
+    shown = [numbers["odds"].above_one, numbers["odds"].right_above_one]
+    assert [written(share) in sentence(home) for share in shown] == [True, True]
+    assert all(f"by {100 * one.ece:.1f}" in sentence(home) for one in numbers.values())
+    points = json.loads(home.get("vega_lite_chart")[0].proto.spec)["layer"][5]["data"]["values"]
+    assert [point["right"] for point in points] == [right for one in numbers.values() for _, right, _ in one.bins]
 
 
-@pytest.mark.parametrize("theme", ["light", "dark", None])
-def test_the_picture_is_drawn_in_each_theme(theme):
-    home = open_home()
-    home.context["theme"] = theme
-    assert not home.run().exception
-    assert len(home.image) == 1
+def written(share):
+    return f"{100 * share:.1f} %"
 
 
-def test_each_way_into_the_lab_leads_to_a_data_set_that_it_offers():
-    home = open_home()
-    lab = open_digits()
-    titles = lab.selectbox(key="data").options
-    names = LINKS.titles()["data"]
-    links = home.get("page_link")
-    starts = [parse_qs(link.proto.query_string) for link in links if link.proto.page == "lab"]
-    assert [link.proto.page for link in links] == ["lab"] * 3 + ["learn", "lesions", "train", "compare", "paper"]
-    wanted = [names[start["data"][0]] if start else titles[0] for start in starts]
-    assert [title.split(":")[0] for title in wanted] == ["HAM10000", "CIFAR-10", "Gaussians in the plane (truth known)"]
-    assert set(wanted) <= set(titles)
+def test_an_expert_whom_no_estimate_overrates_is_said_to_stay_below_100_percent(monkeypatch):
+    numbers = table.of_expert(75)
+    below = {**numbers, "odds": replace(numbers["odds"], above_one=0.0, right_above_one=None)}
+    monkeypatch.setattr(table, "of_expert", lambda _percent: below)
+    assert "Softmax odds stay below 100 % here." in sentence(open_home())
+
+
+def test_the_shipped_file_has_every_expert_its_source_and_no_nan():
+    content = json.loads(table.PATH.read_text(encoding="utf-8"), parse_constant=pytest.fail)
+    assert list(content["experts"]) == [str(percent) for percent in table.ACCURACIES]
+    assert content["licence"] == cifar10.LICENCE
+    assert "Krizhevsky 2009" in content["source"]
+
+
+def test_the_shipped_numbers_are_those_of_the_lab_for_the_same_expert():
+    """To within what rounding moves: heads train in bfloat16 or in float32, whichever the processor is fast at."""
+    fitted, shipped = make_table.numbers_of(75), table.of_expert(75)
+    for name in table.ESTIMATORS:
+        for measure in ("ece", "above_one", "right_above_one"):
+            ours, theirs = fitted[name][measure], getattr(shipped[name], measure)
+            assert ours == pytest.approx(theirs, abs=0.01), (name, measure)
+
+
+def test_the_primary_button_opens_the_lab_with_the_settings_of_the_shipped_numbers(monkeypatch):
+    asked = []
+
+    def refuse(key, *_, **__):
+        asked.append(key)
+        raise ValueError("no fit here")
+
+    monkeypatch.setattr(shared.fit_board(), "get", refuse)
+    for percent in (60, table.DEFAULT):
+        lab = home_at(percent).button[0].click().run()
+        assert lab.title[0].value == "Live lab"
+        assert asked[-1] == make_table.settings_of(percent)
+
+
+def test_the_other_pages_are_compact_links():
+    links = [link.proto.page for link in open_home().get("page_link")]
+    assert links == ["learn", "lesions", "train", "compare", "paper", "about"]
 
 
 def test_the_way_back_from_the_lab_is_home():
