@@ -16,10 +16,16 @@ from l2d_core.evaluation.measures import MEASURES
 Numbers = Mapping[str, Statistic]
 
 ON_CARDS = ("system", "value", "coverage", "ece")
-_IN_FILES = ("system", "value", "ece", "coverage")
+_IN_FILES = ("system", "value", "ece", "squared_calibration_error", "coverage")
+_BINNED = ("ece", "squared_calibration_error")
 _IN_FILES += ("machine_on_kept", "expert_on_deferred", "machine_alone", "expert_alone")
 TITLES = {name: MEASURES[name].title for name in _IN_FILES}
 NO_CASES = "no examples"
+WHAT_INTERVALS_ARE_OF = (
+    "Each interval is of the difference on these test cases: how much it would vary with other cases of the same kind, "
+    "not with another training. Calibration is compared by the squared calibration error without bias, not by the ECE, "
+    "which chance raises more for the sharper of two systems."
+)
 SHEET = """<style>
 .systems {display: grid; grid-template-columns: repeat(auto-fit, minmax(235px, 1fr)); gap: .6rem; margin: .1rem 0;}
 .systems .kpi {padding-bottom: .55rem;}
@@ -58,9 +64,9 @@ def _share(name: str, share: Statistic) -> str:
 
 
 def table(names: Sequence[str], numbers: Sequence[Numbers], bins: str) -> pd.DataFrame:
-    """All key numbers for a file: system, measure, value (a fraction, or None), n, bins (of the ECE)."""
+    """All key numbers for a file: system, measure, value (a fraction, or None), n, bins (of calibration errors)."""
     rows = [
-        (name, measure, one[measure].value, one[measure].n, bins if measure == "ece" else "")
+        (name, measure, one[measure].value, one[measure].n, bins if measure in _BINNED else "")
         for name, one in zip(names, numbers, strict=True)
         for measure in TITLES
     ]
@@ -73,13 +79,15 @@ def accuracy_words(first: str, other: str, found: Difference) -> str:
 
 
 def calibration_words(first: str, other: str, found: Difference) -> str:
-    """How the ECEs differ, as plain text."""
-    sides = ("better calibrated, by its ECE,", "worse calibrated, by its ECE,")
-    return _words(other, first, found, "ece", "their ECE", sides)
+    """How the squared calibration errors differ, as plain text; 1 squared point is 0.0001."""
+    sides = ("better calibrated", "worse calibrated")
+    return _words(other, first, found, "squared_calibration_error", "calibration", sides)
 
 
 def _words(other: str, first: str, found: Difference, measure: str, what: str, sides: tuple[str, str]) -> str:
     """sides: the words for better and for worse."""
+    unit = "points" if MEASURES[measure].percent else "squared points"
+    _points = _percent_points if MEASURES[measure].percent else _squared_points
     low, high = sorted((found.low, found.high)) if found.value >= 0 else sorted((-found.low, -found.high))
     interval = f"95 % interval {_points(low)} to {_points(high)}, n = {found.n:,}"
     if found.low == found.high:
@@ -87,12 +95,21 @@ def _words(other: str, first: str, found: Difference, measure: str, what: str, s
     better, worse = sides
     side = better if (found.value >= 0) == (MEASURES[measure].better == "higher") else worse
     if not found.is_clear:
-        return f"{other} and {first} cannot be told apart: {_points(abs(found.value))} points {side} ({interval})"
-    return f"{other} is {_points(abs(found.value))} points {side} than {first} ({interval})"
+        return f"{other} and {first} cannot be told apart: {_points(abs(found.value))} {unit} {side} ({interval})"
+    return f"{other} is {_points(abs(found.value))} {unit} {side} than {first} ({interval})"
 
 
-def _points(value: float) -> str:
+def _percent_points(value: float) -> str:
     return f"{round(100 * value, 1) + 0.0:.1f}"  # never -0.0
+
+
+def _squared_points(value: float) -> str:
+    return _percent_points(100 * value)
+
+
+def written(name: str, value: float | None) -> str:
+    """The value of a measure, in percent or, where that is not its unit, with 5 decimals."""
+    return percent(value, 2) if value is None or MEASURES[name].percent else f"{value:.5f}"
 
 
 def name_of(look: Look) -> str:

@@ -61,7 +61,7 @@ def page(scene: Scene) -> str:
         _section("Settings that differ", _table(settings_table(scene))),
         _details("All settings", _table(settings_table(scene, differing=False))),
         _section("Key numbers", _table(_numbers_table(scene))),
-        _section(f"Differences from {scene.names[scene.base]}", _list(scene.differences)) if scene.differences else "",
+        _section(f"Differences from {scene.names[scene.base]}", _differences(scene)) if scene.differences else "",
         *(_figures(title, pictures, start) for title, start in _SECTIONS.items()),
     ]
     if scene.comparison.has_labels:
@@ -148,7 +148,7 @@ def _view_table(scene: Scene) -> pd.DataFrame:
 def _numbers_table(scene: Scene) -> pd.DataFrame:
     def cell(name: str, numbers: Mapping) -> str:
         share = numbers[name]
-        return "not known" if share.value is None else f"{percent(share.value, 2)} (n = {share.n:,})"
+        return "not known" if share.value is None else f"{compare_numbers.written(name, share.value)} (n = {share.n:,})"
 
     titles = compare_numbers.TITLES
     columns = {
@@ -158,6 +158,10 @@ def _numbers_table(scene: Scene) -> pd.DataFrame:
         if old is not None:
             columns[f"{name}, before recalibration"] = [cell(measure, old) for measure in titles]
     return pd.DataFrame(columns, index=list((titles | {"ece": f"ECE ({scene.bins})"}).values()))
+
+
+def _differences(scene: Scene) -> str:
+    return f"{_list(scene.differences)}<p>{escape(compare_numbers.WHAT_INTERVALS_ARE_OF)}</p>"
 
 
 def _figures(title: str, drawn: Mapping[str, str], start: str) -> str:

@@ -76,6 +76,7 @@ def _draw_differences(scene: Scene, chosen: Sequence[str]) -> None:
         return
     controls.draw_base(chosen, scene.names)
     st.markdown("\n".join(f"- {plain(line)}" for line in scene.differences))
+    st.caption(compare_numbers.WHAT_INTERVALS_ARE_OF)
 
 
 def _draw_reliability(scene: Scene) -> None:

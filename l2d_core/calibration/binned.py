@@ -92,18 +92,16 @@ def calibration_error(
     return float(np.abs(np.bincount(which, correct - probability)).sum() / len(probability))
 
 
-def debiased_calibration_error(
+def squared_calibration_error(
     probability: ArrayLike, correct: ArrayLike, *, bins: int = 15, strategy: str = "equal_width"
 ) -> float:
-    """The L2 (root mean square) calibration error in bins, without the plug-in's upward bias.
+    """The mean squared calibration error in bins, unbiased: on average 0 for a calibrated estimator.
 
-    sqrt(max(0, sum_b n_b / N c_b)), c_b the mean of r_i r_j over the pairs i != j of cases in the bin, with
-    the residual r_i = correct_i - probability_i. Two cases are independent, so c_b is unbiased for the bin's
-    squared gap, where the plug-in (mean of r_i)^2 adds its own variance; a negative sum counts as 0. A bin
-    with one case has no pairs and counts as 0. If all estimates in a bin equal p_b and a share s_b came true,
-    c_b is (s_b - p_b)^2 - s_b (1 - s_b) / (n_b - 1).
+    sum_b n_b / N c_b, c_b the mean of r_i r_j over the pairs i != j of cases in the bin, with the residual
+    r_i = correct_i - probability_i. Two cases are independent, so c_b is unbiased for the bin's squared gap, where the
+    plug-in (mean of r_i)^2 adds its own variance. It may be below 0. A bin with one case has no pairs and counts as 0.
+    If all estimates in a bin equal p_b and a share s_b came true, c_b is (s_b - p_b)^2 - s_b (1 - s_b) / (n_b - 1).
 
-    An L2 error is at least the L1 error that the ECE estimates: compare it with its own kind only.
     See the top of this file for the arguments, bins and errors.
     Source: Kumar, Liang and Ma 2019 (equal estimates); Lee, Huang, Hassani and Dobriban 2023 (pairs).
     """
@@ -112,8 +110,17 @@ def debiased_calibration_error(
     residual = correct - probability
     n = np.bincount(which)
     pairs = np.bincount(which, residual) ** 2 - np.bincount(which, residual**2)  # sum of r_i r_j over i != j
-    squared = pairs[n > 1] / (n[n > 1] - 1)
-    return float(max(0.0, squared.sum() / len(probability)) ** 0.5)
+    return float((pairs[n > 1] / (n[n > 1] - 1)).sum() / len(probability))
+
+
+def debiased_calibration_error(
+    probability: ArrayLike, correct: ArrayLike, *, bins: int = 15, strategy: str = "equal_width"
+) -> float:
+    """The L2 (root mean square) calibration error in bins: the root of `squared_calibration_error`, 0 if negative.
+
+    An L2 error is at least the L1 error that the ECE estimates: compare it with its own kind only. Errors as there.
+    """
+    return max(0.0, squared_calibration_error(probability, correct, bins=bins, strategy=strategy)) ** 0.5
 
 
 def calibration_error_by_chance(probability: ArrayLike, *, bins: int = 15, strategy: str = "equal_width") -> float:

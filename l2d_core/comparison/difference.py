@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import special
 
 from l2d_core.calibration import binned
 from l2d_core.calibration.intervals import LEVEL
@@ -15,7 +16,7 @@ RESAMPLES = 2000
 
 @dataclass(frozen=True)
 class Difference:
-    """The other's number less the first's, its 95 % interval by a paired bootstrap over cases, and their number."""
+    """The other's number less the first's, its 95 % interval over test cases, and how many cases there are."""
 
     value: float
     low: float
@@ -31,63 +32,82 @@ class Difference:
 def accuracy_difference(
     first: EstimatorView, other: EstimatorView, first_deferred: np.ndarray, other_deferred: np.ndarray, *, seed: int = 0
 ) -> Difference:
-    """The difference of the system accuracies. A resample's is that of N cases drawn with putting back.
+    """The difference of the system accuracies, its interval by a paired bootstrap: N cases drawn with replacement.
 
     Only how many cases each system alone gets right counts, so that the draws are multinomial: no approximation.
     first_deferred, other_deferred (N,) bool. ValueError for logged outputs, or on lengths that differ.
     """
     _require_same_length(first, other)
     right = [_system_right(view, deferred) for view, deferred in ((first, first_deferred), (other, other_deferred))]
-    gained = right[1].astype(int) - right[0]
-    return _bootstrap(np.bincount(gained + 1, minlength=3), np.array([[-1.0], [0.0], [1.0]]), np.array([1.0]), seed)
+    gained, n = right[1].astype(int) - right[0], len(first)
+    counts = np.bincount(gained + 1, minlength=3)
+    drawn = np.random.default_rng(seed).multinomial(n, counts / n, RESAMPLES)
+    value, drawn = float(gained.mean()), (drawn[:, 2] - drawn[:, 0]) / n
+    low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) - drawn.mean() + value
+    return _rounded(value, low, high, n)
 
 
 def calibration_difference(
-    first: EstimatorView, other: EstimatorView, *, bins: int = 15, strategy: str = "equal_width", seed: int = 0
+    first: EstimatorView, other: EstimatorView, *, bins: int = 15, strategy: str = "equal_width"
 ) -> Difference:
-    """The difference of the ECEs; the bins stay those of all cases.
+    """The difference of the squared calibration errors, which have no bias; the bins count as given.
 
-    Cases in the same bins of both, with the same outcomes, are drawn as if all had the mean estimate of their kind:
-    within a bin estimates differ little beside outcomes, which are 0 or 1. The interval is that of the resamples'
-    differences, moved so that their mean is the value: a resample's ECE is higher than that of its cases by what chance
-    adds. ValueError on lengths that differ.
+    Not of the ECEs: an ECE is too high by what chance adds, and chance adds more to the sharper of two systems.
+    `binned.squared_calibration_error` is a sum over pairs of cases. Its variance has a part that falls as 1 / N, from
+    each case alone, and one that falls as 1 / N^2, from pairs, which alone is left where both are calibrated. The
+    interval is value -+ 1.96 standard deviations. Tried on samples of known truth, 200 cases or more, it held the
+    truth in 93 to 99.5 %. ValueError on lengths that differ.
+    Source: Hoeffding 1948 (the parts); Efron and Stein 1981 (the estimate from single cases counts the pairs twice).
     """
     _require_same_length(first, other)
-    sides = [_residuals(view, bins, strategy) for view in (first, other)]
-    kind = np.zeros(len(first), dtype=np.int64)
-    for (_, which), view in zip(sides, (first, other), strict=True):
-        kind = (kind * (which.max() + 1) + which) * 2 + view.expert_correct
-    _, kind, counts = np.unique(kind, return_inverse=True, return_counts=True)
-    columns, signs = [], []
-    for (residual, which), sign in zip(sides, (-1.0, 1.0), strict=True):
-        own_bin = np.zeros(len(counts), dtype=np.int64)
-        own_bin[kind] = which
-        column = np.zeros((len(counts), which.max() + 1))
-        column[np.arange(len(counts)), own_bin] = np.bincount(kind, residual) / counts
-        columns.append(column)
-        signs.append(np.full(column.shape[1], sign))
-    return _bootstrap(counts, np.concatenate(columns, axis=1), np.concatenate(signs), seed)
+    sides = [_CalibrationSide.of(view, bins, strategy) for view in (first, other)]
+    value = sides[1].squared_error - sides[0].squared_error
+    single = float((sides[1].influence - sides[0].influence).var()) / len(first)
+    pairs = _variance_from_pairs(*sides)
+    half_width = special.ndtri((1 + LEVEL) / 2) * max(single - pairs / 2, pairs) ** 0.5
+    return _rounded(value, value - half_width, value + half_width, len(first))
 
 
-def _bootstrap(counts: np.ndarray, sums: np.ndarray, signs: np.ndarray, seed: int) -> Difference:
-    """The difference where a case of kind i adds sums[i] to each of M sums: signs . |sum / N|, or the sum for one."""
-    n = int(counts.sum())
+@dataclass(frozen=True)
+class _CalibrationSide:
+    """What a system adds to the variance. bin: of each case (N,); influence: (N,), what a case adds to the error, times
+    N; pair_weight: (N,), w such that two cases of one bin add 2 w_i w_j / N to the error, around its mean.
+    """
 
-    def differences(drawn: np.ndarray) -> np.ndarray:
-        totals = drawn @ sums / n
-        return totals @ signs if len(signs) == 1 else np.abs(totals) @ signs
+    squared_error: float
+    bin: np.ndarray
+    influence: np.ndarray
+    pair_weight: np.ndarray
 
-    value = float(differences(counts[None])[0])
-    drawn = differences(np.random.default_rng(seed).multinomial(n, counts / n, RESAMPLES))
-    low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) - drawn.mean() + value
-    # Rounded, so that what is the same in both is 0 rather than the rounding error of a sum.
-    value, low, high = (round(float(number), 12) for number in (value, low, high))
-    return Difference(value, low, high, n)
+    @classmethod
+    def of(cls, view: EstimatorView, bins: int, strategy: str) -> "_CalibrationSide":
+        probability = clip_probability(view.probability)
+        which = binned.bin_of(probability, bins=bins, strategy=strategy)
+        residual = view.expert_correct - probability
+        n = np.bincount(which)
+        gap = (np.bincount(which, residual) / np.maximum(n, 1))[which]
+        return cls(
+            binned.squared_calibration_error(probability, view.expert_correct, bins=bins, strategy=strategy),
+            which,
+            2 * gap * residual - gap**2,
+            (residual - gap) * (n**0.5 / np.maximum(n - 1, 1))[which],
+        )
 
 
-def _residuals(view: EstimatorView, bins: int, strategy: str) -> tuple[np.ndarray, np.ndarray]:
-    probability = clip_probability(view.probability)
-    return view.expert_correct - probability, binned.bin_of(probability, bins=bins, strategy=strategy)
+def _variance_from_pairs(first: _CalibrationSide, other: _CalibrationSide) -> float:
+    """2 sum over i != j of k_ij^2, with k_ij the other's w_i w_j / N, where i and j share its bin, less the first's."""
+    a, b = first.pair_weight, other.pair_weight
+    both = first.bin * (other.bin.max() + 1) + other.bin
+    all_pairs = sum(
+        sign * float((np.bincount(which, product) ** 2).sum())
+        for sign, which, product in ((1, first.bin, a * a), (1, other.bin, b * b), (-2, both, a * b))
+    )
+    return max(0.0, 2 * (all_pairs - float(((a * a - b * b) ** 2).sum())) / len(a) ** 2)
+
+
+def _rounded(value: float, low: float, high: float, n: int) -> Difference:
+    """Rounded, so that what is the same in both is 0 rather than the rounding error of a sum."""
+    return Difference(*(round(float(number), 12) for number in (value, low, high)), n=n)
 
 
 def _system_right(view: EstimatorView, deferred: np.ndarray) -> np.ndarray:

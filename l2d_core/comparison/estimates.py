@@ -59,19 +59,22 @@ def decide(view: EstimatorView, *, cost: float = 0.0, budget: float = 1.0) -> np
 def key_numbers(
     view: EstimatorView, deferred: np.ndarray, *, cost: float = 0.0, bins: int = 15, strategy: str = "equal_width"
 ) -> dict[str, Statistic]:
-    """The numbers of `evaluation.accuracies` at one point, the ECE, and value: system accuracy - cost x share deferred.
+    """The numbers of `evaluation.accuracies` at one point, the calibration errors, and value: system accuracy less
+    cost x share deferred.
 
     What would need labels has the value None for logged outputs. ValueError on a wrong shape or type.
     """
     deferred = as_flags("deferred", deferred, len(view))
-    ece = binned.calibration_error(
-        clip_probability(view.probability), view.expert_correct, bins=bins, strategy=strategy
-    )
+    errors = {"ece": binned.calibration_error, "squared_calibration_error": binned.squared_calibration_error}
+    pairs = clip_probability(view.probability), view.expert_correct
+    calibration = {
+        name: Statistic(error(*pairs, bins=bins, strategy=strategy), len(view)) for name, error in errors.items()
+    }
     machine = None if view.labels is None else view.machine_correct
     shares = accuracies_of_flags(machine, view.expert_correct, deferred)
     accuracy = shares["system"].value
     value = None if accuracy is None else accuracy - cost * float(deferred.mean())
-    return shares | {"ece": Statistic(ece, len(view)), "value": Statistic(value, shares["system"].n)}
+    return shares | calibration | {"value": Statistic(value, shares["system"].n)}
 
 
 def budget_curve(view: EstimatorView, *, cost: float = 0.0) -> pd.DataFrame:

@@ -109,6 +109,14 @@ MEASURES = SUMMARY | {
     "value": Measure(
         "Value at this price", "system accuracy less the price of asking, per case", of="system", better="higher"
     ),
+    "squared_calibration_error": Measure(
+        "Squared calibration error",
+        "mean squared gap between estimate and share right, over bins, weighted by cases, less what chance adds, so "
+        "that it is 0 on average for a calibrated system, and may be below 0; estimates above 1 set to 1",
+        of="estimator",
+        better="lower",
+        percent=False,
+    ),
     "error": Measure("System error", "1 less system accuracy", of="system", better="lower"),
     "deferred": Measure("Deferred", "share of the test cases that go to the expert", of="system", better=""),
     "balanced_machine_alone": Measure(

@@ -126,6 +126,10 @@ def test_differences_are_told_with_their_interval_and_only_where_they_are_clear(
     assert compare_numbers.accuracy_words("A", "B", unclear) == (
         "B and A cannot be told apart: 0.3 points less accurate (95 % interval -0.4 to 1.0, n = 500)"
     )
+    worse = Difference(0.0023, 0.0012, 0.0034, 2000)
+    assert compare_numbers.calibration_words("A", "B", worse) == (
+        "B is 23.0 squared points worse calibrated than A (95 % interval 12.0 to 34.0, n = 2,000)"
+    )
 
 
 def test_every_chart_is_a_valid_vega_lite_chart_and_has_finite_data():

@@ -1,15 +1,16 @@
-"""Paired differences: the bootstrap by kinds of cases gives what drawing whole cases gives."""
+"""Paired differences: values by hand, and intervals tried on samples whose truth is known."""
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
-from l2d_core.calibration.binned import calibration_error
 from l2d_core.comparison.author_logs import LoggedOutputs
 from l2d_core.comparison.difference import Difference, accuracy_difference, calibration_difference
 from l2d_core.comparison.estimates import decide, view_system
 from l2d_core.comparison.systems import System
 from l2d_core.data import Scores
-from l2d_core.evaluation.probabilities import clip_probability
+from l2d_core.evaluation.estimator_view import EstimatorView
+from l2d_core.evaluation.recalibration import raw
 
 N, K = 1500, 3
 
@@ -36,10 +37,6 @@ def drawn_whole(first, other, statistic, resamples=3000):
     return value, np.quantile(differences, [0.025, 0.975]) - np.mean(differences) + value
 
 
-def ece(view, rows):
-    return calibration_error(clip_probability(view.probability)[rows], view.expert_correct[rows])
-
-
 def accuracy(view, rows):
     return np.where(decide(view), view.expert_correct, view.machine_correct)[rows].mean()
 
@@ -53,12 +50,25 @@ def test_accuracies_differ_as_when_whole_cases_are_drawn():
     assert found.n == N
 
 
-def test_calibration_errors_differ_as_when_whole_cases_are_drawn():
+def pairs_written_out(view, bins):
+    """The mean over cases of r_i r_j averaged over the other cases of the bin, case by case."""
+    residual, which = (
+        view.expert_correct - np.minimum(view.probability, 1),
+        np.ceil(np.minimum(view.probability, 1) * bins),
+    )
+    total = 0.0
+    for case in range(len(view)):
+        others = np.flatnonzero(which == which[case])
+        others = others[others != case]
+        total += residual[case] * residual[others].mean() if len(others) else 0.0
+    return total / len(view)
+
+
+def test_calibration_is_compared_by_the_squared_errors_over_pairs_of_cases():
     first, other = made("softmax", 1), made("one_vs_all", 2, shift=1.0)
-    value, (low, high) = drawn_whole(first, other, ece)
     found = calibration_difference(first, other)
-    assert found.value == pytest.approx(value)
-    assert (found.low, found.high) == pytest.approx((low, high), abs=0.003)
+    assert found.value == pytest.approx(pairs_written_out(other, 15) - pairs_written_out(first, 15), abs=1e-12)
+    assert found.low < found.value < found.high
 
 
 def test_a_system_does_not_differ_from_itself():
@@ -78,8 +88,9 @@ def test_a_difference_is_clear_where_its_interval_is_on_one_side():
 
 def test_the_same_seed_gives_the_same_interval():
     first, other = made("softmax", 1), made("one_vs_all", 2)
-    assert calibration_difference(first, other, seed=3) == calibration_difference(first, other, seed=3)
-    assert calibration_difference(first, other, seed=3) != calibration_difference(first, other, seed=4)
+    decided = decide(first), decide(other)
+    assert accuracy_difference(first, other, *decided, seed=3) == accuracy_difference(first, other, *decided, seed=3)
+    assert accuracy_difference(first, other, *decided, seed=3) != accuracy_difference(first, other, *decided, seed=4)
 
 
 def test_other_numbers_of_cases_and_missing_labels_are_refused():
@@ -92,3 +103,90 @@ def test_other_numbers_of_cases_and_missing_labels_are_refused():
     few = view_system(System("few", LoggedOutputs(rng.normal(0, 1, (5, K + 1)), rng.random(5) < 0.5, "softmax", 0)))
     with pytest.raises(ValueError, match=r"the same cases, got 1,500 and 5"):
         calibration_difference(view, few)
+
+
+# Samples of known truth: the true probability of a case is sigmoid(u + v), u and v standard normal.
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
+GRID = np.linspace(-9, 9, 2001)
+SEEN_BY_ONE = (expit(GRID[:, None] + NODES) * WEIGHTS).sum(1) / WEIGHTS.sum()  # P(right | u), perfectly calibrated
+
+
+def of_u(u):
+    return np.interp(u, GRID, SEEN_BY_ONE)
+
+
+# Name -> the estimates of both systems of (u, v, noise, noise), and whether both errors are equal.
+SYSTEMS = {
+    "calibrated, one of them sharper": (lambda u, v, *_: (expit(u + v), of_u(u)), True),
+    "calibrated, equally sharp": (lambda u, v, *_: (of_u(u), of_u(v)), True),
+    "equally overconfident": (lambda u, v, *_: (expit(2 * u), expit(2 * v)), True),
+    "almost the same system twice": (
+        lambda u, v, e, f: (expit(1.5 * (u + v) + 0.2 * e), expit(1.5 * (u + v) + 0.2 * f)),
+        True,
+    ),
+    "calibrated against overconfident": (lambda u, v, *_: (expit(u + v), expit(2 * (u + v))), False),
+    "dependent, one worse": (lambda u, v, *_: (expit(1.5 * (u + v)), expit(1.3 * (u + v))), False),
+}
+
+
+def view_of(probability, correct):
+    logits = np.zeros((len(correct), 3))
+    return EstimatorView("one_vs_all", "sigmoid", raw("one_vs_all"), logits, probability, correct)
+
+
+def two_views(system, n, rng):
+    parts = rng.normal(size=(4, n))
+    correct = rng.random(n) < expit(parts[0] + parts[1])
+    return [view_of(probability, correct) for probability in system(*parts)]
+
+
+def count_intervals(name, n, samples, seed):
+    """The share of the samples whose interval holds the true difference, and the share with a clear difference."""
+    system, is_equal = SYSTEMS[name]
+    rng = np.random.default_rng(seed)
+    truth = 0.0 if is_equal else calibration_difference(*two_views(system, 400_000, rng)).value
+    found = [calibration_difference(*two_views(system, n, rng)) for _ in range(samples)]
+    holds = np.mean([one.low <= truth <= one.high for one in found])
+    return holds, np.mean([one.is_clear for one in found])
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_the_interval_of_calibration_holds_the_truth_and_equal_systems_are_seldom_told_to_differ(name):
+    holds, clear = count_intervals(name, n=600, samples=200, seed=0)
+    assert holds >= 0.93
+    if SYSTEMS[name][1]:
+        assert clear <= 0.05
+    else:
+        assert clear > 0.15  # what differs is found far more often than chance would
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("n", [200, 2000])
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_the_interval_of_calibration_covers_in_small_and_large_samples(name, n, seed):
+    holds, clear = count_intervals(name, n, samples=1000, seed=seed)
+    assert 0.92 <= holds <= 0.997
+    if SYSTEMS[name][1]:
+        assert clear <= 0.06
+
+
+def test_the_interval_of_accuracy_holds_the_truth():
+    rng = np.random.default_rng(0)
+    held = []
+    for _ in range(200):
+        u, v = rng.normal(size=(2, 400))
+        labels = rng.integers(0, 2, 400)
+        logits = [np.where(labels, value, -value) for value in (u + 0.5, v + 1.0)]
+        views = [
+            view_system(
+                System("s", Scores.from_arrays(np.c_[-one, one, one * 0 - 99], labels, labels, surrogate="one_vs_all"))
+            )
+            for one in logits
+        ]
+        found = accuracy_difference(*views, *[decide(view) for view in views])
+        held.append(found.low <= NORMAL_CDF_1 - NORMAL_CDF_HALF <= found.high)
+    assert 0.91 <= np.mean(held) <= 0.99
+
+
+NORMAL_CDF_HALF, NORMAL_CDF_1 = 0.6914625, 0.8413447  # P(u + 0.5 > 0), P(v + 1 > 0)
