@@ -1,12 +1,12 @@
-"""The Chromium that benchmarks, browser tests and screenshots run in: Playwright's own, or else the system's."""
+"""The Chromium that benchmarks, browser tests and screenshots run in, the same one wherever it is installed."""
 
 import shutil
 from pathlib import Path
 
 from playwright.sync_api import Browser, Playwright
 
-# The shell, which has no windows, first: it takes less of the processor for each page.
-SYSTEM_PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+SHELL = "chromium-headless-shell"  # has no windows, and takes less of the processor for each page
+OTHER_PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -23,9 +23,10 @@ class NoBrowser(RuntimeError):
 
 
 def launch(playwright: Playwright) -> Browser:
-    """Start it; NoBrowser where there is none."""
+    """Start the system's headless shell, else Playwright's own Chromium, else another one; NoBrowser without any."""
     own = playwright.chromium.executable_path
-    program = own if Path(own).is_file() else next(filter(None, map(shutil.which, SYSTEM_PROGRAMS)), None)
+    found = [shutil.which(SHELL), own if Path(own).is_file() else None, *map(shutil.which, OTHER_PROGRAMS)]
+    program = next(filter(None, found), None)
     if program is None:
         raise NoBrowser("no browser: neither Playwright's (playwright install chromium) nor a system Chromium")
     return playwright.chromium.launch(executable_path=program, args=FLAGS)

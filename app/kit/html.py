@@ -2,10 +2,20 @@
 
 from functools import cache
 
-from jinja2 import Environment, StrictUndefined, Template
+from jinja2 import Environment, StrictUndefined, Template, Undefined
 from markupsafe import Markup
 
-_ENVIRONMENT = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+
+def _no_method(value: object) -> object:
+    """The value; TypeError for a method, such as `values` of a dict where its item of that name is meant."""
+    if callable(value) and not isinstance(value, Undefined):
+        raise TypeError(f"a template shows {value!r}")
+    return value
+
+
+_ENVIRONMENT = Environment(
+    autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_no_method
+)
 
 
 def render(template: str, **values: object) -> Markup:

@@ -71,7 +71,7 @@ _SCORED = """
 {% for text in expert_says %}<p>{{ text }}</p>{% endfor %}
 <h3>Confidence <span class="small">({{ systems }})</span></h3>
 {% for one in classes %}
-<div class="class"><span>{{ one.title }}</span><span>{{ one.values }}</span></div>
+<div class="class"><span>{{ one.title }}</span><span>{{ one.percents }}</span></div>
 {% for color, share in one.bars %}
 <div class="bar" style="width: {{ "%.1f" | format(100 * share) }}%; background: {{ color }}"></div>
 {% endfor %}
@@ -152,7 +152,7 @@ def _decision(name: str, system: SystemReading, shown: Scored) -> dict[str, obje
 def _class(title: str, row: int, systems: Mapping[str, SystemReading]) -> dict[str, object]:
     shares = {name: min(system.class_probability[row], 1.0) for name, system in systems.items()}
     bars = [(SYSTEMS[name].color, share) for name, share in shares.items()]
-    return {"title": title, "values": " · ".join(map(percent, shares.values())), "bars": bars}
+    return {"title": title, "percents": " · ".join(map(percent, shares.values())), "bars": bars}
 
 
 def _risks(reading: Reading, reference: Reference) -> list[Markup]:

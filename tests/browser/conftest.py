@@ -21,7 +21,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def browser():
-    """Playwright's own Chromium, or else the system's."""
+    """A Chromium."""
     with sync_playwright() as playwright:
         try:
             started = launch(playwright)

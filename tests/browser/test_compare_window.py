@@ -43,6 +43,13 @@ def click_into(page, name, across, down):
     page.mouse.click(box["x"] + across * box["width"], box["y"] + down * box["height"])
 
 
+def found_run(page):
+    """The table of runs, once it has drawn the one run that was looked for."""
+    table = page.locator('[class*="st-key-runs-"] canvas').first
+    expect(table.locator("table")).to_have_attribute("aria-rowcount", "2", timeout=PATIENCE_MS)
+    return table
+
+
 def test_the_price_moves_the_operating_point_and_a_link_opens_the_same(comparison, context):
     before = told(comparison, "Accuracy less the price").text_content()
     slider = comparison.get_by_role("slider", name="Price of asking")
@@ -65,7 +72,7 @@ def test_a_click_on_a_bin_shows_its_cases_and_marked_cases_are_in_every_chart(co
     expect(cases).to_be_visible(timeout=PATIENCE_MS)
     table = comparison.locator('[class*="st-key-cases-"] canvas').first
     table.scroll_into_view_if_needed()
-    comparison.wait_for_timeout(500)  # the table draws itself on a canvas, which says nothing of when it is ready
+    expect(table.locator("td").first).to_be_attached()
     marks = chart(comparison, "reliability-1").locator("path[stroke='#E69F00']")
     expect(marks).to_have_count(0)
     box = table.bounding_box()
@@ -82,8 +89,7 @@ def test_a_row_of_the_table_of_runs_adds_a_run(page, server):
     page.get_by_text(re.compile(r"Choose among \d+ runs")).click(timeout=PATIENCE_MS)
     page.get_by_role("textbox", name="Find").fill("shipped asymmetric")
     page.get_by_role("textbox", name="Find").press("Enter")
-    page.wait_for_timeout(1500)
-    table = page.locator('[class*="st-key-runs-"] canvas').first
+    table = found_run(page)
     box = table.bounding_box()
     page.mouse.click(box["x"] + 15, box["y"] + 52)
     page.wait_for_url(re.compile(r"cifar10-asymmetric_softmax"), timeout=PATIENCE_MS)
@@ -120,8 +126,7 @@ def test_by_keyboard_alone_one_chooses_a_run_takes_one_away_moves_the_price_and_
     tab_to(page, find)
     keyboard.type("shipped asymmetric")
     keyboard.press("Enter")
-    page.wait_for_timeout(1500)  # the table draws itself on a canvas, which says nothing of when it is ready
-    tab_to(page, page.locator('[class*="st-key-runs-"] canvas').first)
+    tab_to(page, found_run(page))
     keyboard.press("ArrowDown")
     keyboard.press("Shift+Space")
     page.wait_for_url(re.compile(THIRD), timeout=PATIENCE_MS)

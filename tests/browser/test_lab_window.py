@@ -12,7 +12,7 @@ from lab_window import GAUSSIANS, QUICK, chart, open_lab, slider
 PROBES = ("/lab/_stcore/health", "/lab/_stcore/host-config")
 CUT_OFF = """() => [...document.querySelectorAll('[data-testid=stMain] svg text, [data-testid=stMain] p')]
     .filter(text => text.getBoundingClientRect().right > innerWidth + 1).map(text => text.textContent)"""
-OVERFLOW = "document.scrollingElement.scrollWidth - innerWidth"
+FITS = "document.scrollingElement.scrollWidth <= innerWidth"
 
 
 @pytest.fixture(scope="module")
@@ -45,10 +45,9 @@ def test_nothing_is_wider_than_the_window(page, server, width, height):
     page.set_viewport_size({"width": width, "height": height})
     page.goto(server)
     page.get_by_role("img").first.wait_for()
-    assert page.evaluate(OVERFLOW) <= 0
+    page.wait_for_function(FITS)
     open_lab(page, server, **QUICK, asymmetric="true")
-    assert page.evaluate(OVERFLOW) <= 0
-    assert page.evaluate(CUT_OFF) == []
+    page.wait_for_function(f"{FITS} && ({CUT_OFF})().length === 0")
 
 
 def test_on_a_narrow_window_the_controls_can_be_opened_and_closed(page, server):
@@ -58,7 +57,7 @@ def test_on_a_narrow_window_the_controls_can_be_opened_and_closed(page, server):
     slider(page, "3").scroll_into_view_if_needed()
     box = slider(page, "3").bounding_box()
     assert 0 <= box["x"] < 390
-    assert page.evaluate(OVERFLOW) <= 0
+    page.wait_for_function(FITS)
 
 
 def test_a_chart_can_be_downloaded_as_a_picture(lab):

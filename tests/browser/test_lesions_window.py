@@ -10,10 +10,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_images import encode, picture
+from playwright.sync_api import expect
 
 DONE = """count => document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning' &&
     document.querySelectorAll('.lesion').length >= count && !document.querySelector('[data-stale=true]')"""
-OVERFLOW = "document.scrollingElement.scrollWidth - innerWidth"
+FITS = """() => document.scrollingElement.scrollWidth <= innerWidth &&
+    [...document.querySelectorAll('.lesion *')].every(one => one.getBoundingClientRect().right <= innerWidth + 1)"""
+PICTURES = """count => {
+    const pictures = [...document.querySelectorAll('.lesion img')];
+    return pictures.length === count && pictures.every(one => one.naturalWidth === 40);
+}"""
+PATIENCE_SECONDS = 60
 
 
 def image(shift):
@@ -56,9 +63,8 @@ def test_an_image_a_broken_file_and_a_zip_are_each_shown_in_order_and_clear_forg
     upload(page, *files, file("two.zip", zipped("a.jpg", "b.jpg"), "application/zip"), cards=4)
     assert names(page) == ["läsion.JPG", "broken.jpg", "a.jpg", "b.jpg"]
     assert "Not read: the file is cut short" in page.locator(".lesion").nth(1).inner_text()
-    assert page.locator(".lesion img").count() == 3
-    assert page.evaluate("[...document.querySelectorAll('.lesion img')].every(one => one.naturalWidth === 40)")
-    assert page.locator(".lesion .plot").count() == 15
+    expect(page.locator(".lesion .plot")).to_have_count(15)
+    page.wait_for_function(PICTURES, arg=3)
     page.locator(".st-key-lesion-table").hover()
     assert not page.get_by_label(re.compile("^Download")).first.is_visible()  # it would lack the note
     with page.expect_download() as download:
@@ -68,8 +74,8 @@ def test_an_image_a_broken_file_and_a_zip_are_each_shown_in_order_and_clear_forg
     assert set(rows["note"]) == {"Research demonstration, not for diagnosis"}
     page.get_by_role("button", name="Clear").click()
     page.get_by_text("or try the drawn example").wait_for()
-    assert page.locator(".lesion").count() == 0
-    assert page.get_by_text("läsion.JPG").count() == 0
+    expect(page.locator(".lesion")).to_have_count(0)
+    expect(page.get_by_text("läsion.JPG")).to_have_count(0)
     assert errors == []
 
 
@@ -101,10 +107,15 @@ def test_no_card_is_wider_than_the_window(page, lesion_server, width, height):
     page.set_viewport_size({"width": width, "height": height})
     open_page(page, lesion_server)
     upload(page, file(f"{'long' * 15}.jpg", image(0)), cards=1)
-    assert page.evaluate(OVERFLOW) <= 0
-    assert page.evaluate(
-        "[...document.querySelectorAll('.lesion *')].every(one => one.getBoundingClientRect().right <= innerWidth + 1)"
-    )
+    page.wait_for_function(FITS)
+
+
+def wait_until_held(server, is_right):
+    """Wait for a number of bytes; the server counts anew every few seconds only."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while not is_right(held := held_bytes(server)):
+        assert time.monotonic() < end, f"{held} bytes are held"
+        time.sleep(0.2)
 
 
 def held_bytes(server):
@@ -119,14 +130,11 @@ def test_the_bytes_that_the_server_holds_are_freed(context, lesion_server, way):
     data = encode(np.random.default_rng(0).integers(0, 256, (600, 800, 3), dtype=np.uint8))
     page = open_page(context.new_page(), lesion_server)
     upload(page, file("large.png", data, "image/png"), cards=1)
-    assert held_bytes(lesion_server) >= len(data)
+    wait_until_held(lesion_server, lambda held: held >= len(data))
     if way == "Clear":
         page.get_by_role("button", name="Clear").click()
         page.get_by_text("or try the drawn example").wait_for()
     else:
         page.close()
-    end = time.monotonic() + 60
-    while held_bytes(lesion_server) >= len(data):  # the server counts anew every few seconds only
-        assert time.monotonic() < end
-        time.sleep(0.5)
+    wait_until_held(lesion_server, lambda held: held < len(data))
     page.close()

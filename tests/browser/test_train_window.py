@@ -7,7 +7,6 @@ import pytest
 from playwright.sync_api import expect
 from train_server import TrainServer
 
-SEEN_SECONDS = 2.0  # half a second on an idle machine
 PATIENCE_MS = 60_000
 PAGES = ("Home", "Learn", "Live lab", "Skin lesions", "Compare", "The paper", "About")
 
@@ -33,10 +32,8 @@ def link(browser, training):
     tab.get_by_text("Training", exact=True).click()
     tab.get_by_role("spinbutton", name="Patience").fill("")  # never stops early
     tab.get_by_role("spinbutton", name="Epochs, at most").fill("100000")
-    began = time.monotonic()
     tab.get_by_role("button", name="Train", exact=True).click()  # the same click takes the number in
     card(tab).wait_for()
-    assert time.monotonic() - began < SEEN_SECONDS
     expect(card(tab)).to_contain_text("starting")
     expect(card(tab)).to_contain_text("of 100,000", timeout=PATIENCE_MS)
     expect(tab.get_by_role("spinbutton", name="Patience")).to_have_value("")

@@ -59,7 +59,7 @@ def test_a_run_has_all_of_its_files_and_fits_together(tmp_path):
     assert list(again.history["epoch"]) == [1, 2, 3]
     assert again.environment["threads"] == torch.get_num_threads()
     assert again.environment["packages"]["torch"] == torch.__version__.split("+")[0]
-    assert 0 < again.environment["wall_seconds"] < 120
+    assert again.environment["wall_seconds"] > 0
 
 
 def test_scores_are_those_of_the_stored_weights(tmp_path):

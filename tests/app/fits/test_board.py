@@ -8,7 +8,7 @@ import pytest
 
 from app.fits.board import FitBoard
 
-PATIENCE_SECONDS = 10
+PATIENCE_SECONDS = 60
 
 
 class Left(BaseException):

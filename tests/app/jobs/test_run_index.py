@@ -1,7 +1,6 @@
 """The table of runs that all pages share: read aside, with its progress, and never waited for longer than it takes."""
 
 import threading
-import time
 
 import pandas as pd
 import pytest
@@ -58,9 +57,7 @@ def test_an_old_table_must_do_while_a_long_reading_lasts(reading, monkeypatch):
     index = RunIndex()
     index.get(lambda *_: None)
     reading["may_end"].clear()
-    start = time.monotonic()
     assert index.get(lambda *_: None)["key"].item() == 1
-    assert time.monotonic() - start < 5
 
 
 def test_a_renamed_training_has_its_new_name_in_what_pages_keep_of_it(tmp_path, monkeypatch):

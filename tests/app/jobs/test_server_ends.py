@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 
 from l2d_core.common.paths import PROGRAM
 
@@ -13,7 +12,7 @@ begun = threading.Event()
 
 def load_system():
     begun.set()
-    time.sleep(60)
+    time.sleep(600)
 
 from app.lesions import systems
 systems.lesions.load_system = load_system
@@ -26,9 +25,7 @@ print("loads", flush=True)
 def test_networks_that_are_being_loaded_are_not_waited_for():
     with subprocess.Popen([sys.executable, "-c", LOAD], cwd=PROGRAM, stdout=subprocess.PIPE) as server:
         assert server.stdout.readline() == b"loads\n"
-        began = time.monotonic()
-        assert server.wait(50) == 0
-    assert time.monotonic() - began < 20
+        assert server.wait(120) == 0
 
 
 def test_the_process_of_trainings_ends_in_silence_where_its_server_has_ended_before_it_was_up():

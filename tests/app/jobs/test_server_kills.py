@@ -19,7 +19,7 @@ from l2d_core.experiment import run_experiment
 from l2d_core.runs.folder import read_environment
 from l2d_core.sweeps.cluster import CPU_COUNT, plan_workers
 
-EPOCHS_A_LIFE, EPOCH_SECONDS, NOTICE_SECONDS = 4, 0.5, 10
+EPOCHS_A_LIFE, EPOCH_SECONDS = 4, 0.5
 CONFIG = replace(SHORT, epochs=2 * EPOCHS_A_LIFE * KILLS)
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
@@ -96,9 +96,7 @@ def test_a_training_whose_cluster_is_killed_again_and_again_goes_on_by_itself_an
         host.kill()
         assert not psutil.wait_procs(family, timeout=20)[1], "a process outlives its cluster"
         assert_whole(folder)
-        began = time.monotonic()
         wait_until(lambda: board.look(link.id).state == "starting", "the page to notice it")
-        assert time.monotonic() - began < NOTICE_SECONDS
     wait_until(lambda: board.look(link.id).state == "done", "the end of the run")
     board.close()
     assert_as_calm(folder, calm)

@@ -17,3 +17,8 @@ def test_a_value_is_escaped_and_html_of_another_template_is_not():
 def test_a_value_that_is_missing_is_an_error_and_not_an_empty_text():
     with pytest.raises(UndefinedError, match="name"):
         render("{{ name }}")
+
+
+def test_a_dicts_method_is_not_shown_where_its_item_was_meant():
+    with pytest.raises(TypeError, match="built-in method values"):
+        render("{{ one.values }}", one={"values": 3})

@@ -1,7 +1,6 @@
 """Uploads and sessions are freed when a tab has been closed, not when the next one is."""
 
 import gc
-import time
 import weakref
 from types import SimpleNamespace
 
@@ -17,14 +16,15 @@ class Session(SimpleNamespace):
 
 
 def test_a_session_whose_time_is_over_is_shut_down_though_no_other_tab_is_closed():
-    storage, ended = MemorySessionStorage(ttl_seconds=0.2), []
+    now, ended, storage = [0.0], [], MemorySessionStorage()
+    storage._cache = type(storage._cache)(maxsize=2, ttl=120, timer=lambda: now[0])
     session = Session(id="closed", ended=ended)
     session.itself, gone = session, weakref.ref(session)
     storage.save(SessionInfo(client=None, session=session))
     del session
     memory.free_expired(storage)
     assert not ended  # its tab may still come back
-    time.sleep(0.3)
+    now[0] = 121.0
     gc.collect()
     assert gone() is not None  # as Streamlit leaves it
     memory.free_expired(storage)

@@ -89,6 +89,7 @@ def test_an_upload_is_scored_and_shown_with_its_decisions_and_risks(calls):
         assert text in card
     assert len(re.findall(r"cases scored like this one|no test case was scored", card)) == 5
     assert card.count('class="plot"') == 5
+    assert len(re.findall(r"<span>[\d.]+ % · [\d.]+ %</span>", card)) == 7  # the confidence in each class
     assert NOTE in app.warning[0].value
 
 

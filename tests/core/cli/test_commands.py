@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from dataclasses import replace
 
 import pytest
@@ -38,10 +37,8 @@ def test_help_is_quick_because_nothing_heavy_is_imported():
         "import sys; from l2d_core.cli.commands import app; "
         "sys.exit(str(sorted({'torch', 'timm', 'sklearn', 'pandas', 'scipy'} & sys.modules.keys()) or ''))"
     )
-    start = time.monotonic()
     done = subprocess.run([sys.executable, "-c", check], cwd=PROGRAM, capture_output=True, text=True)
     assert done.stderr.strip() == ""
-    assert time.monotonic() - start < 5  # about 0.2 s; torch alone takes 2 to 4
 
 
 def test_the_help_of_a_command_names_its_options(capsys):

@@ -225,10 +225,10 @@ def test_other_stems_have_other_keys():
 
 
 def test_a_long_stem_is_keyed_at_once():
-    start = time.perf_counter()
+    start = time.process_time()
     for stem in (" " * 50_000 + "x", "(1" * 25_000, " copy" * 50 + "x"):
         match_key(stem)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 def test_rows_that_say_the_same_again_are_counted_and_left_out():

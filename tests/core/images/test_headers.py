@@ -1,7 +1,6 @@
 """What a file claims about its size and structure is checked before any decoder sees it."""
 
 import struct
-import time
 import tracemalloc
 
 import numpy as np
@@ -39,9 +38,7 @@ def huge(kind, width, height):
 def test_an_absurd_size_is_refused_before_any_memory_is_taken_for_it(kind):
     data = huge(kind, 50_000, 50_000)
     tracemalloc.start()
-    before = time.perf_counter()
     found = reason(data)
-    assert time.perf_counter() - before < 0.5
     assert tracemalloc.get_traced_memory()[1] < 2**20
     tracemalloc.stop()
     assert found == "50,000 x 50,000 pixels, allowed are 25 million pixels and 20,000 on a side; send a smaller copy"

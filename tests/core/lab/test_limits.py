@@ -1,6 +1,5 @@
 """The live lab's engine at its limits: small data, fits that are dropped or go wrong, arguments that do not fit."""
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -75,12 +74,10 @@ def test_only_false_stops_a_fit(answer, monkeypatch):
 
 
 def test_a_progress_call_that_returns_false_drops_the_fit_and_frees_its_threads():
-    start = time.perf_counter()
     for _ in range(3):
         with pytest.raises(FitDropped):
             fit(config=ENDLESS, seeds=range(8), on_progress=lambda share: False)
     assert logits_of(fit()).shape == (2, 20, 4)  # the threads are free for it
-    assert time.perf_counter() - start < 10
 
 
 class PageLeft(BaseException):
@@ -92,12 +89,10 @@ def test_what_a_progress_call_raises_passes_through_and_stops_the_fit(problem):
     def leave(_share):
         raise problem
 
-    start = time.perf_counter()
     with pytest.raises(type(problem)) as raised:
         fit(config=ENDLESS, on_progress=leave)
     assert raised.value is problem
     assert logits_of(fit()).shape == (2, 20, 4)
-    assert time.perf_counter() - start < 10
 
 
 def test_a_fit_that_waits_for_a_busy_pool_can_be_dropped_too():
