@@ -15,6 +15,7 @@ from l2d_core.surrogates import SURROGATES
 
 SCORES_VERSION = 1
 MAX_SCORES_BYTES = 2 * 1024**3
+MAX_NAMES = 30_000  # of classes in a file of scores; the largest data sets of images have 22,000
 MAX_TEXT = 1_000  # characters of an id or a name in a file of scores: what is longer, no page can show
 Texts = Sequence[str] | np.ndarray
 
@@ -214,6 +215,8 @@ class Scores:
             raise ValueError(f"the scores file has format {got}; this version reads {SCORES_VERSION}")
         for name in ("class_names", "expert_names"):
             require_shape(name, arrays[name], (None,))
+            if arrays[name].size > MAX_NAMES:
+                raise ValueError(f"{name} must be at most {MAX_NAMES:,}, got {arrays[name].size:,}")
         width = arrays["class_names"].size + arrays["expert_names"].size
         require_shape("logits", arrays["logits"], (None, width))  # before names take many times their size as texts
         require_shape("surrogate", arrays["surrogate"], ())

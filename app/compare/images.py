@@ -8,6 +8,7 @@ from pathlib import Path
 
 from PIL import Image
 
+from l2d_core.common.files import open_regular
 from l2d_core.common.paths import served_data_root
 from l2d_core.datasets import cifar10
 from l2d_core.datasets.ham10000 import files
@@ -34,7 +35,7 @@ def _thumbnail(root: str, image_id: str) -> bytes:
     if path is None:
         return b""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             pixels = open_image(file.read(MAX_FILE_BYTES + 1), path.name).pixels
     except (OSError, ValueError):
         return b""

@@ -11,6 +11,7 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 import pandas as pd
 
+from l2d_core.common.files import open_regular
 from l2d_core.comparison.author_logs import LoggedOutputs, read_logged
 from l2d_core.comparison.mapped_tables import Columns, guess_columns, read_predictions, to_scores
 from l2d_core.comparison.systems import System
@@ -177,7 +178,7 @@ def read_server_files(top: Path, name: str) -> list[tuple[bytes, str]]:
 
 
 def _read(path: Path) -> bytes:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return file.read(MAX_FILE_BYTES + 1)
 
 

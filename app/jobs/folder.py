@@ -17,6 +17,7 @@ from app.jobs.states import BROKEN, CAN_RESUME, DONE, FAILED, INTERRUPTED, PENDI
 from l2d_core.common.checks import brief, require_known, require_range
 from l2d_core.common.files import write_whole
 from l2d_core.common.json_fields import parse_json, read_fields, read_text_file
+from l2d_core.common.names import seen_letters
 from l2d_core.common.paths import links_out
 from l2d_core.config import RunConfig
 from l2d_core.runs.folder import (
@@ -126,11 +127,9 @@ def make_job(root: Path, name: str, config: RunConfig) -> Link:
 
 def clean_name(name: str) -> str:
     """A name as it is shown: one line of at most MAX_NAME characters, which can be printed."""
-    name = name[: 10 * MAX_NAME]  # of a file that was edited by hand it may be of any length
-    return (
-        " ".join("".join(letter if letter.isprintable() else " " for letter in name).split())[:MAX_NAME].rstrip()
-        or "no name"
-    )
+    name = seen_letters(name[: 10 * MAX_NAME])  # of a file that was edited by hand it may be of any length
+    printed = "".join(letter if letter.isprintable() else " " for letter in name)
+    return " ".join(printed.split())[:MAX_NAME].rstrip() or "no name"
 
 
 def find_folder(root: Path, job_id: str) -> Path:

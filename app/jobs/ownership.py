@@ -25,7 +25,7 @@ export default function ({ data, setStateValue }) {
   } catch (problem) {
     return;
   }
-  if (Object.keys(kept).some((id) => !(id in data.tokens) && !data.refused.includes(id))) {
+  if (Object.keys(kept).slice(-data.most).some((id) => !(id in data.tokens) && !data.refused.includes(id))) {
     setStateValue("kept", kept);
   }
 }
@@ -60,11 +60,11 @@ def keep_in_browser() -> None:
     storage = st.components.v2.component("l2d_owned_trainings", js=_SCRIPT)
     refused = st.session_state.setdefault(_REFUSED, [])
     with st.container(key="hidden-owned-trainings"):
-        data = {"tokens": _tokens(), "refused": refused}
+        data = {"tokens": _tokens(), "refused": refused, "most": MAX_KEPT}
         result = storage(key=_STORAGE, data=data, on_kept_change=lambda: None)
     new = [link for link in _links(result.get("kept")) if link.id not in _tokens() and link.id not in refused]
     if new:
-        refused += _take(new)
+        st.session_state[_REFUSED] = [*refused, *_take(new)][-MAX_KEPT:]
         st.rerun()
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.lesions.patients import Patients
+from l2d_core.common.files import open_regular
 from l2d_core.datasets.delimited_text import MAX_BYTES, read_head
 from l2d_core.datasets.ham10000.files import TABLE_SUFFIXES
 from l2d_core.datasets.ham10000.metadata import find_layout
@@ -86,5 +87,5 @@ def _has_patients(path: Path) -> bool:
 
 def read_file(path: Path) -> bytes:
     """The bytes of a file, one more than allowed if it is too large, so that it is refused like an upload."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return file.read(MAX_FILE_BYTES + 1)

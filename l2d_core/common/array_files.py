@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from l2d_core.common.files import open_regular
+
 # For an .npz from outside; arrays of numbers compress little, and the ratio is only checked above FREE_BYTES.
 MAX_ARRAYS, MAX_RATIO, FREE_BYTES = 1_000, 100, 64 * 2**20
 _ENTRY = b"PK\x01\x02"  # begins each entry of a zip's index
@@ -25,7 +27,7 @@ def save_arrays(path: str | os.PathLike, arrays: Mapping[str, np.ndarray]) -> No
         raise IsADirectoryError(errno.EISDIR, "it names no file", os.fspath(path))
     temporary = path.with_name(path.name + ".part")
     try:
-        with temporary.open("wb") as file:
+        with open_regular(temporary, "wb") as file:
             np.savez_compressed(file, **_without_objects(arrays))  # pyright: ignore[reportArgumentType]
             file.flush()
             os.fsync(file.fileno())
@@ -54,7 +56,7 @@ def load_arrays(source: str | os.PathLike | IOBase, max_bytes: int) -> dict[str,
     try:
         if not is_path:
             return _read_arrays(source, max_bytes)
-        with Path(source).open("rb") as file:
+        with open_regular(source) as file:
             return _read_arrays(file, max_bytes)
     except FileNotFoundError:
         raise

@@ -1,16 +1,33 @@
-"""Files that are written completely or not at all."""
+"""Files that are written completely or not at all, and regular files only."""
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, Any
+
+
+def open_regular(path: str | os.PathLike, mode: str = "rb", **options: Any) -> IO:
+    """`open`, but OSError for what is no regular file: a pipe or a device could keep its reader for ever."""
+    file = open(path, mode, opener=_at_once, **options)  # noqa: SIM115 (its caller closes it)
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is no regular file", os.fspath(path))
+    return file
+
+
+def _at_once(path: str, flags: int) -> int:
+    """An opener that does not wait for the other end of a pipe."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
 
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file completely or, on failure, leave it as it was. OSError names it."""
     temporary = path.with_name(path.name + ".part")
     with named_when_it_fails(path):
-        with temporary.open("wb") as file:
+        with open_regular(temporary, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

@@ -5,11 +5,11 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_origin
 
 from l2d_core.common.checks import brief, list_names
+from l2d_core.common.files import open_regular
 
 MAX_JSON_BYTES = 4 * 2**20  # of a file of settings; a sweep of a thousand runs takes less than a tenth
 
@@ -32,7 +32,7 @@ def read_text_file(path: str | os.PathLike, name: str) -> str:
 
     OSError if it cannot be read; ValueError if it is too large or not UTF-8.
     """
-    with Path(path).open("rb") as file:
+    with open_regular(path) as file:
         data = file.read(MAX_JSON_BYTES + 1)
     if len(data) > MAX_JSON_BYTES:
         raise ValueError(f"{name} must have at most {MAX_JSON_BYTES:,} bytes, got more")

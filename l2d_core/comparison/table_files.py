@@ -17,6 +17,7 @@ from l2d_core.comparison.parquet_tables import CELL_BYTES, require_room, require
 MAX_BYTES = 2 * 1024**3
 MAX_COLUMNS = 2_000
 MAX_NAME_LENGTH = 200
+MAX_ROW_BYTES = 2**20  # a block of pyarrow's, which has to hold a whole row
 LEFT_OUT = "left_out"  # in a table's attrs: name -> type, of columns that were not read
 
 Source = str | os.PathLike | bytes
@@ -76,11 +77,22 @@ def _read_csv(data: bytes, name: str) -> pd.DataFrame:
         table = arrow_csv.read_csv(pa.BufferReader(data), parse_options=options)
         table = _checked(table.rename_columns([column.lstrip("\ufeff").strip() for column in table.column_names]))
     except pa.ArrowException as problem:
-        reason = f"{name} is no CSV, or a quote in it is not closed: {_first_line(problem)}"
-        raise ValueError(reason) from problem
+        reason = f"is no CSV, or a quote in it is not closed: {_first_line(problem)}"
+        reason = f"must have at most {MAX_ROW_BYTES:,} bytes in a row" if _has_long_row(data) else reason
+        raise ValueError(f"{name} {reason}") from problem
     except ValueError as problem:
         raise ValueError(f"{name} is no CSV in UTF-8: {_first_line(problem)}") from problem
     return table.to_pandas(split_blocks=True, self_destruct=True)
+
+
+def _has_long_row(data: bytes) -> bool:
+    start = 0
+    while len(data) - start > MAX_ROW_BYTES:
+        end = max(data.rfind(mark, start, start + MAX_ROW_BYTES) for mark in (b"\n", b"\r"))
+        if end < 0:
+            return True
+        start = end + 1
+    return False
 
 
 def _head(data: bytes, name: str) -> tuple[str, list[str]]:

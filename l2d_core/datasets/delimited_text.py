@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from io import IOBase, StringIO
 from pathlib import Path
 
+from l2d_core.common.files import open_regular
+
 MAX_BYTES = 16 * 1024**2  # the published tables have 0.6 MB; in memory a table takes up to ten times its size
 MAX_ROWS = 100_000
 MAX_COLUMNS = 500
@@ -49,7 +51,7 @@ def read_text(source: Source, max_bytes: int | None = None) -> str:
 
 def read_head(path: Path) -> str:
     """The text of the first HEAD_BYTES of a file. Raises what `read_text` raises."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return decode(file.read(HEAD_BYTES), str(path), whole=False)
 
 

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from PIL import Image
 from torch import Tensor
 
+from l2d_core.common.files import open_regular
 from l2d_core.images.opening import MAX_FILE_BYTES, MAX_PIXELS, ImageProblem, open_image
 from l2d_core.models.backbones import MEAN, STD
 
@@ -43,7 +44,7 @@ def _plain_jpeg(path: str | os.PathLike) -> Image.Image | None:
 
 def _any_image(path: str | os.PathLike) -> Image.Image:
     try:
-        with Path(path).open("rb") as file:
+        with open_regular(path) as file:
             return Image.fromarray(open_image(file.read(MAX_FILE_BYTES + 1), Path(path).name).pixels)
     except ImageProblem as problem:
         raise OSError(f"{os.fspath(path)} cannot be read as an image: {problem.reason}") from problem

@@ -20,6 +20,7 @@ from PIL import (
     WebPImagePlugin,
 )
 
+from l2d_core.common.names import seen_letters
 from l2d_core.images.colours import to_rgb
 from l2d_core.images.headers import DAMAGED, Header, check_png_pixels, read_header
 from l2d_core.images.kinds import ENDINGS, Unreadable, recognise
@@ -86,14 +87,13 @@ def open_image(data: bytes, name: str) -> OpenedImage:
 
 
 def safe_name(name: str) -> str:
-    """A file name for showing: without folders and invisible characters, composed (NFC), 80 characters at most.
+    """A file name for showing: without folders, with `seen_letters` only, 80 characters at most.
 
     The middle of a longer name becomes "…". It is plain text, which a page that renders markup has to escape.
     """
-    last = re.split(r"[/\\]", unicodedata.normalize("NFC", name).rstrip("/\\"))[-1]
-    # Format characters (Cf) are invisible or change the direction of writing; controls must not reach a terminal.
-    kept = [character for character in last if unicodedata.category(character) != "Cf"]
-    shown = "".join("\ufffd" if unicodedata.category(one)[0] == "C" else one for one in kept)
+    last = re.split(r"[/\\]", name.rstrip("/\\"))[-1]
+    # Controls must not reach a terminal.
+    shown = "".join("\ufffd" if unicodedata.category(one)[0] == "C" else one for one in seen_letters(last))
     shown = " ".join(shown.split())
     if not shown.strip(". "):
         return "unnamed"

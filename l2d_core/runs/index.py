@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from l2d_core.common.files import write_whole
+from l2d_core.common.files import open_regular, write_whole
 from l2d_core.common.json_fields import flatten
 from l2d_core.common.paths import links_out
 from l2d_core.runs.folder import (
@@ -112,7 +112,8 @@ def _row(folder: Path, mark: list[Any]) -> dict[str, Any]:
 
 def _read_index(root: Path) -> dict[str, Any]:
     try:
-        content = json.loads((root / INDEX).read_text(encoding="utf-8"))
+        with open_regular(root / INDEX) as file:
+            content = json.load(file)
     except (OSError, ValueError, RecursionError):
         return {}
     if not isinstance(content, dict) or content.get("version") != INDEX_VERSION:

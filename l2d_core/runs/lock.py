@@ -20,6 +20,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from l2d_core.common.files import open_regular
+
 try:
     import fcntl
 except ImportError:  # Windows: only the numbers count there
@@ -181,7 +183,8 @@ def _write(claim: _Claim, beat: int) -> None:
 def _owner(path: Path) -> str | None:
     """The token in the file; None if there is no file or it cannot be read."""
     try:
-        return _field(path.read_bytes()[:RECORD_BYTES], "token")
+        with open_regular(path) as file:
+            return _field(file.read(RECORD_BYTES), "token")
     except FileNotFoundError:
         return None
 

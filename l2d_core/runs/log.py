@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from l2d_core.common.files import open_regular
 from l2d_core.common.json_fields import read_text_file
 from l2d_core.config import RunConfig
 from l2d_core.evaluation.epoch_report import EpochReport
@@ -64,14 +65,14 @@ def add_line(folder: str | os.PathLike, text: str) -> None:
     """Append a line with the time (UTC) to the log of a run; nothing is written in a folder that is not a run's."""
     if (Path(folder) / CONFIG).is_file():
         stamp = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
-        with suppress(OSError), (Path(folder) / LOG).open("a", encoding="utf-8") as file:
+        with suppress(OSError), open_regular(Path(folder) / LOG, "a", encoding="utf-8") as file:
             file.write(f"{stamp} {text}\n")
 
 
 def read_log(folder: str | os.PathLike) -> str:
     """The end of the log, at most LOG_TAIL_BYTES of whole lines; "" if there is none."""
     try:
-        with (Path(folder) / LOG).open("rb") as file:
+        with open_regular(Path(folder) / LOG) as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - LOG_TAIL_BYTES))
             text = file.read().decode(errors="replace")
@@ -94,5 +95,6 @@ def read_progress(folder: str | os.PathLike) -> Progress | None:
 def _write_progress(folder: Path, progress: Progress) -> None:
     part = folder / f"{PROGRESS}.part"
     with suppress(OSError):
-        part.write_text(json.dumps(asdict(progress)), encoding="utf-8")
+        with open_regular(part, "w", encoding="utf-8") as file:
+            json.dump(asdict(progress), file)
         part.replace(folder / PROGRESS)

@@ -34,8 +34,9 @@ from l2d_core.sweeps.worker import first_cause, keys_in_hand, reason, train_run
 RESULTS_TABLE = "results.csv"
 LOOK_SECONDS, STOP_SECONDS = 0.5, 60.0
 LOST = "the scheduler gave it up, or was lost; started again it goes on from its last epoch"
-# The terminal sends Ctrl-C to the workers as well; they stop when the scheduler says so, with their results kept.
-IGNORE_INTERRUPTS = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+# A terminal sends Ctrl-C to the workers as well, SLURM and systemd SIGTERM; they stop when the scheduler says so, with
+# their results kept.
+IGNORE_SIGNALS = "from signal import *\nfor number in (SIGINT, SIGTERM):\n    signal(number, SIG_IGN)\n"
 
 OnChange = Callable[[str, Mapping[str, Outcome]], None]
 
@@ -169,7 +170,7 @@ def _start_cluster(stack: ExitStack, count: int, device: str) -> Client:
             scheduler={"cls": Scheduler, "options": local},
             workers={place: _worker(place, local, gpus) for place in range(count)},
             security=security,
-            silence_logs=logging.ERROR,  # pyright: ignore[reportArgumentType]
+            silence_logs=logging.CRITICAL,  # pyright: ignore[reportArgumentType]
         )
         return stack.enter_context(Client(stack.enter_context(cluster), security=security, set_as_default=False))
     except Exception as problem:
@@ -190,7 +191,7 @@ def _worker(place: int, local: dict[str, Any], gpus: list[str]) -> dict[str, Any
         "nthreads": 1,
         "memory_limit": 0,
         "silence_logs": logging.ERROR,
-        "preload": [IGNORE_INTERRUPTS],
+        "preload": [IGNORE_SIGNALS],
         "env": env,
     }
     return {"cls": Nanny, "options": {**local, **options}}
@@ -246,8 +247,9 @@ def stop(client: Client, runs: Sequence[SubmittedRun], seconds: float = STOP_SEC
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         time.sleep(0.1)  # until the workers know
-        in_hand: Any = client.run(keys_in_hand, on_error="ignore")
-        if not any(pending & keys for keys in in_hand.values()):
+        in_hand: Any = client.run(keys_in_hand, on_error="return")
+        # One that gave no answer is too busy to: it may still train.
+        if not any(isinstance(keys, Exception) or pending & keys for keys in in_hand.values()):
             return
 
 

@@ -146,6 +146,9 @@ def test_names_are_counted_before_they_become_texts(load, monkeypatch):
     monkeypatch.setattr(data, "_as_texts", Mock(side_effect=AssertionError("texts were made")))
     with pytest.raises(ValueError, match=r"logits must have shape \(any, 1002\), got \(5, 4\)"):
         load(scores_bytes(named_scores(), class_names=npy(np.arange(1000).astype(str))))
+    monkeypatch.setattr(data, "MAX_NAMES", 999)
+    with pytest.raises(ValueError, match="class_names must be at most 999, got 1,000"):
+        load(scores_bytes(named_scores(), class_names=npy(np.arange(1000).astype(str))))
 
 
 @pytest.mark.parametrize("name", ["ids", "class_names"])

@@ -199,8 +199,9 @@ def test_a_name_is_one_line_that_can_be_printed_and_no_path(idle):
     assert len(name) == 80
     assert name.isprintable()
     assert [folder.name for folder in idle.root.iterdir()] == [link.id]
-    idle.rename(link, "  ")
-    assert idle.look(link.id).name == "no name"
+    for unseen in ("  ", "\u3164\u115f", "\u0301\u0301"):
+        idle.rename(link, unseen)
+        assert idle.look(link.id).name == "no name"
 
 
 @pytest.mark.parametrize(

@@ -263,6 +263,8 @@ def test_a_picture_gives_no_warnings():
         ("..", "unnamed"),
         ("\u200b", "unnamed"),
         ("\ud800.png", "\ufffd.png"),
+        ("\u3164\u2800\u0301\u0301", "unnamed"),
+        ("e" + "\u0332" * 50 + ".jpg", "e" + "\u0332" * 4 + ".jpg"),
     ],
 )
 def test_a_name_is_made_safe_to_show(name, shown):

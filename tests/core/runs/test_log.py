@@ -1,6 +1,7 @@
 """What a run's folder says while it trains: progress in the epoch, and a log that grows line by line."""
 
 import json
+import os
 from types import SimpleNamespace
 
 import pytest
@@ -8,7 +9,9 @@ import pytest
 from l2d_core.config import RunConfig
 from l2d_core.evaluation.epoch_report import EpochReport
 from l2d_core.runs import log
-from l2d_core.runs.folder import begin_run
+from l2d_core.runs.folder import CONFIG as CONFIG_FILE
+from l2d_core.runs.folder import begin_run, read_config
+from l2d_core.runs.index import INDEX, index_runs
 from l2d_core.runs.lock import hold, is_held
 from l2d_core.runs.log import LOG, PROGRESS, Progress, add_line, keep_log, read_log, read_progress
 
@@ -56,6 +59,25 @@ def test_progress_is_of_the_steps_since_this_start(folder, monkeypatch):
 def test_progress_that_cannot_be_read_is_none(folder, content):
     (folder / PROGRESS).write_text(content)
     assert read_progress(folder) is None
+
+
+@pytest.mark.timeout(30)
+def test_a_pipe_in_the_place_of_a_file_keeps_nobody_waiting(folder):
+    for name in (LOG, PROGRESS, f"{PROGRESS}.part", INDEX):
+        os.mkfifo(folder / name)
+    add_line(folder, "lost")
+    assert (read_log(folder), read_progress(folder)) == ("", None)
+    log._write_progress(folder, Progress(1, 2, 3.0, 4.0))
+    assert index_runs(folder).empty
+    (folder / CONFIG_FILE).unlink()
+    os.mkfifo(folder / CONFIG_FILE)
+    for read in (
+        read_config,
+        lambda folder: begin_run(folder, CONFIG),
+        lambda folder: RunConfig.load(folder / CONFIG_FILE),
+    ):
+        with pytest.raises((OSError, ValueError)):
+            read(folder)
 
 
 def test_each_epoch_is_a_line_with_its_time(folder):

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from dataclasses import replace
+from signal import SIGINT, SIGTERM
 from types import SimpleNamespace
 from unittest.mock import Mock
 
@@ -166,7 +167,8 @@ def test_a_run_whose_client_is_gone_is_stopped_with_its_best_so_far(tmp_path, da
 
 
 @pytest.mark.slow
-def test_an_interrupt_leaves_runs_that_the_same_command_goes_on_with(tmp_path, dask, calm):
+@pytest.mark.parametrize(("number", "code", "word"), [(SIGINT, 130, "interrupted"), (SIGTERM, 143, "terminated")])
+def test_a_signal_leaves_runs_that_the_same_command_goes_on_with(tmp_path, dask, calm, number, code, word):
     settings = {"base": json.loads(LONG.to_json()), "grid": {"seed": [0, 1, 2, 3]}}
     (tmp_path / "sweep.json").write_text(json.dumps(settings))
     out = tmp_path / "out"
@@ -178,9 +180,9 @@ def test_an_interrupt_leaves_runs_that_the_same_command_goes_on_with(tmp_path, d
         wait_until(lambda: first.exists() and epochs_done(first), "an epoch")
         family = [psutil.Process(sweep.pid), *psutil.Process(sweep.pid).children(recursive=True)]
         listening = [at for one in family for at in one.net_connections(kind="inet") if at.status == "LISTEN"]
-        os.killpg(sweep.pid, signal.SIGINT)  # as a terminal does: the workers get it as well
+        os.killpg(sweep.pid, number)  # as a terminal and SLURM do: the workers get it as well
         told, errors = sweep.communicate(timeout=60)
-    assert (sweep.returncode, errors) == (130, "interrupted\n")
+    assert (sweep.returncode, errors) == (code, f"{word}\n")
     assert "keeps what is done; the same command goes on from there" in told
     assert listening
     assert {at.laddr.ip for at in listening} == {"127.0.0.1"}
