@@ -55,7 +55,8 @@ def _draw_surrogate(key: str) -> None:
         placeholder="Which loss?",
         key=state.form_key(key, "surrogate"),
         width=300,
-        help="It decides how scores become estimates: softmax losses share one softmax, one-vs-all has a sigmoid each.",
+        help="It decides how scores become estimates: softmax has one softmax over all scores, asymmetric softmax one "
+        "over the classes and a separate probability for the expert, one-vs-all a sigmoid each.",
     )
 
 

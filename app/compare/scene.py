@@ -58,10 +58,14 @@ class Scene:
         return [estimates.decide(one, cost=self.cost, budget=self.budget) for one in self.seen]
 
     @cached_property
+    def shares(self) -> list[np.ndarray]:
+        return [estimates.decide_in_shares(one, cost=self.cost, budget=self.budget) for one in self.seen]
+
+    @cached_property
     def numbers(self) -> list[Numbers]:
-        """`estimates.key_numbers` of each system."""
+        """`estimates.key_numbers` of each system, expected values where the budget cuts a tie."""
         how = {"cost": self.cost, "bins": self.view.bins, "strategy": self.view.strategy}
-        return [estimates.key_numbers(*pair, **how) for pair in zip(self.seen, self.deferred, strict=True)]
+        return [estimates.key_numbers(*pair, **how) for pair in zip(self.seen, self.shares, strict=True)]
 
     @property
     def bins(self) -> str:
@@ -113,8 +117,8 @@ class Scene:
         names = self.names[self.base], self.names[place]
         lines = []
         if self.comparison.has_labels:
-            first, first_deferred = self.seen[self.base], self.deferred[self.base]
-            found = accuracy_difference(first, self.seen[place], first_deferred, self.deferred[place])
+            first, first_deferred = self.seen[self.base], self.shares[self.base]
+            found = accuracy_difference(first, self.seen[place], first_deferred, self.shares[place])
             lines.append(compare_numbers.accuracy_words(*names, found))
         found = self.comparison.calibration_difference(self.base, place, self.view)
         return [*lines, compare_numbers.calibration_words(*names, found)]

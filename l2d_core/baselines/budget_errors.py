@@ -14,8 +14,8 @@ from l2d_core.baselines.score import compare_loss, compare_margin, score_loss, s
 from l2d_core.baselines.triage import best_triage, expert_loss, triage_loss, triage_margin, triage_network_loss
 from l2d_core.config import HeadConfig
 from l2d_core.data import Scores
-from l2d_core.evaluation.accuracy import accuracies
-from l2d_core.evaluation.deferral import defer_by_budget
+from l2d_core.evaluation.accuracy import expected_accuracies
+from l2d_core.evaluation.deferral import num_deferred, share_deferred
 from l2d_core.evaluation.margins import margin_of_scores
 from l2d_core.lab import heads
 from l2d_core.lab.setup import HeadLoss
@@ -138,10 +138,13 @@ def method_margins(
 
 
 def budget_point(method: str, rule: str, budget: float, seed: int, scores: Scores, margin: np.ndarray) -> BudgetPoint:
-    """How often machine and expert err together where the cases of the largest margins, (N,), are deferred."""
+    """How often machine and expert err together where the cases of the largest margins, (N,), are deferred.
+
+    Where the budget cuts a tie: on average over the order within it.
+    """
     forced = rule == "forced" or not METHODS[method].has_cap
-    deferred = defer_by_budget(margin, budget, forced=forced)
-    system = accuracies(scores, deferred)["system"]
+    deferred = share_deferred(margin, num_deferred(margin, budget, forced=forced))
+    system = expected_accuracies(scores, deferred)["system"]
     assert system.value is not None  # there is at least one case
     return BudgetPoint(
         method=method,

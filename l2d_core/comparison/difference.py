@@ -7,7 +7,7 @@ from scipy import special
 
 from l2d_core.calibration import binned
 from l2d_core.calibration.intervals import LEVEL
-from l2d_core.common.checks import as_flags
+from l2d_core.evaluation.accuracy import as_shares, right_of_system
 from l2d_core.evaluation.estimator_view import EstimatorView
 from l2d_core.evaluation.probabilities import clip_probability
 
@@ -34,15 +34,16 @@ def accuracy_difference(
 ) -> Difference:
     """The difference of the system accuracies, its interval by a paired bootstrap: N cases drawn with replacement.
 
-    Only how many cases each system alone gets right counts, so that the draws are multinomial: no approximation.
-    first_deferred, other_deferred (N,) bool. ValueError for logged outputs, or on lengths that differ.
+    Only how many cases gain how much counts, so that the draws are multinomial: no approximation.
+    first_deferred, other_deferred (N,): bool, or the probability that a case is deferred.
+    ValueError for logged outputs, or on lengths that differ.
     """
     _require_same_length(first, other)
     right = [_system_right(view, deferred) for view, deferred in ((first, first_deferred), (other, other_deferred))]
-    gained, n = right[1].astype(int) - right[0], len(first)
-    counts = np.bincount(gained + 1, minlength=3)
-    drawn = np.random.default_rng(seed).multinomial(n, counts / n, RESAMPLES)
-    value, drawn = float(gained.mean()), (drawn[:, 2] - drawn[:, 0]) / n
+    n = len(first)
+    gains, counts = np.unique(right[1] - right[0], return_counts=True)
+    drawn = np.random.default_rng(seed).multinomial(n, counts / n, RESAMPLES) @ gains / n
+    value = float(counts @ gains) / n
     low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) - drawn.mean() + value
     return _rounded(value, low, high, n)
 
@@ -111,7 +112,7 @@ def _rounded(value: float, low: float, high: float, n: int) -> Difference:
 
 
 def _system_right(view: EstimatorView, deferred: np.ndarray) -> np.ndarray:
-    return np.where(as_flags("deferred", deferred, len(view)), view.expert_correct, view.machine_correct)
+    return right_of_system(view.machine_correct, view.expert_correct, as_shares("deferred", deferred, len(view)))
 
 
 def _require_same_length(first: EstimatorView, other: EstimatorView) -> None:

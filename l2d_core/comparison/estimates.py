@@ -9,9 +9,9 @@ from l2d_core.calibration import binned
 from l2d_core.common.checks import as_flags, require_range
 from l2d_core.comparison.systems import System
 from l2d_core.data import Scores
-from l2d_core.evaluation.accuracy import Statistic, accuracies_of_flags
-from l2d_core.evaluation.curves import accuracy_columns
-from l2d_core.evaluation.deferral import num_within_budget
+from l2d_core.evaluation.accuracy import Statistic, accuracies_of_flags, as_shares
+from l2d_core.evaluation.curves import budget_columns
+from l2d_core.evaluation.deferral import num_within_budget, share_deferred
 from l2d_core.evaluation.estimator_view import EstimatorView, view_scores
 from l2d_core.evaluation.probabilities import clip_probability
 from l2d_core.evaluation.recalibration import Recalibration, fit_recalibration, raw
@@ -30,7 +30,7 @@ def view_system(system: System, *, estimator: str | None = None, recalibration: 
     test = system.test
     correction = _correction(system, estimator, recalibration)
     if isinstance(test, Scores):
-        return replace(view_scores(test, estimator, correction), margin="gain", name=system.name)
+        return replace(view_scores(test, estimator, correction), name=system.name)
     return EstimatorView(
         surrogate=test.surrogate,
         estimator=estimator or next(iter(SURROGATES[test.surrogate].estimators)),
@@ -38,7 +38,6 @@ def view_system(system: System, *, estimator: str | None = None, recalibration: 
         logits=test.logits,
         probability=correction.apply(test.logits)[:, 0],
         expert_correct=test.expert_correct,
-        margin="gain",
         name=system.name,
     )
 
@@ -46,14 +45,23 @@ def view_system(system: System, *, estimator: str | None = None, recalibration: 
 def decide(view: EstimatorView, *, cost: float = 0.0, budget: float = 1.0) -> np.ndarray:
     """Which cases go to the expert, (N,) bool: where the gain is at least the cost, the largest first, in the budget.
 
-    At most floor(budget N); in a tie the lower row. At cost 0 and budget 1, without recalibration, these are the cases
-    of `deferral.defer_by_argmax`. cost in 0..1, in right answers; budget in 0..1. ValueError outside.
+    At most floor(budget N); in a tie the lower row, so that numbers are better computed from `decide_in_shares`. At
+    cost 0 and budget 1, without recalibration, these are the cases of `deferral.defer_by_argmax`. cost in 0..1, in
+    right answers; budget in 0..1. ValueError outside.
     """
-    require_range("cost", np.asarray(cost, dtype=np.float64), 0, 1)
-    wanted = int(np.count_nonzero(view.defer_margin >= cost))
     deferred = np.zeros(len(view), dtype=bool)
-    deferred[view.order[: min(wanted, num_within_budget(budget, len(view)))]] = True
+    deferred[view.order[: _num_deferred(view, cost, budget)]] = True
     return deferred
+
+
+def decide_in_shares(view: EstimatorView, *, cost: float = 0.0, budget: float = 1.0) -> np.ndarray:
+    """The probability that `decide` defers each case, (N,), where the order within a tie is random. Errors as there."""
+    return share_deferred(view.defer_margin, _num_deferred(view, cost, budget))
+
+
+def _num_deferred(view: EstimatorView, cost: float, budget: float) -> int:
+    require_range("cost", np.asarray(cost, dtype=np.float64), 0, 1)
+    return min(int(np.count_nonzero(view.defer_margin >= cost)), num_within_budget(budget, len(view)))
 
 
 def key_numbers(
@@ -62,9 +70,10 @@ def key_numbers(
     """The numbers of `evaluation.accuracies` at one point, the calibration errors, and value: system accuracy less
     cost x share deferred.
 
-    What would need labels has the value None for logged outputs. ValueError on a wrong shape or type.
+    deferred (N,): bool, or shares from `decide_in_shares`. What would need labels has the value None for logged
+    outputs. ValueError on a wrong shape or type.
     """
-    deferred = as_flags("deferred", deferred, len(view))
+    deferred = as_shares("deferred", deferred, len(view))
     errors = {"ece": binned.calibration_error, "squared_calibration_error": binned.squared_calibration_error}
     pairs = clip_probability(view.probability), view.expert_correct
     calibration = {
@@ -78,17 +87,12 @@ def key_numbers(
 
 
 def budget_curve(view: EstimatorView, *, cost: float = 0.0) -> pd.DataFrame:
-    """Accuracy at 101 budgets, decided as by `decide`: budget, coverage, system_accuracy, value (less the cost).
+    """Accuracy at 101 budgets, decided as by `decide_in_shares`: budget, coverage, system_accuracy, value.
 
-    ValueError for logged outputs, or a cost outside 0..1.
+    The value is the system accuracy less the cost of asking. ValueError for logged outputs, or a cost outside 0..1.
     """
-    require_range("cost", np.asarray(cost, dtype=np.float64), 0, 1)
-    wanted = int(np.count_nonzero(view.defer_margin >= cost))
-    n_deferred = np.array([min(num_within_budget(budget, len(view)), wanted) for budget in BUDGETS])
-    kept_first = view.order[::-1]
-    columns = accuracy_columns(
-        view.machine_correct[kept_first], view.expert_correct[kept_first], len(view) - n_deferred
-    )
+    n_deferred = np.array([_num_deferred(view, cost, budget) for budget in BUDGETS])
+    columns = budget_columns(view.defer_margin, view.machine_correct, view.expert_correct, n_deferred)
     value = columns["system_accuracy"] - cost * n_deferred / len(view)
     picked = {name: columns[name] for name in ("coverage", "system_accuracy")}
     return pd.DataFrame({"budget": BUDGETS, **picked, "value": value})

@@ -116,9 +116,10 @@ def to_scores(
 ) -> Scores:
     """The table as `Scores`.
 
-    surrogate: a name in SURROGATES, by which the scores are read. domain: "logits", or "probabilities": for
-    softmax losses p over the K classes and the experts, which must sum to 1 and become ln p; for one_vs_all a sigmoid
-    each, which becomes its logit. 0 and 1 become the nearest number with a finite logit. class_names: in the order
+    surrogate: a name in SURROGATES, by which the scores are read. domain: "logits", or "probabilities": for softmax p
+    over the K classes and the experts, which must sum to 1 and become ln p; for asymmetric_softmax a over the classes,
+    which must sum to 1, and a_d by itself; for one_vs_all a sigmoid each, which becomes its logit. 0 and 1 become the
+    nearest number with a finite logit. class_names: in the order
     of columns.scores; labels and answers may use them; by default the names of those columns.
 
     ValueError names the column and the row: a column that is missing, a value that is no finite number, a
@@ -202,7 +203,7 @@ def _is_number(value: object) -> bool:
 
 def _refuse_probabilities(numbers: np.ndarray, num_classes: int) -> None:
     """Raise ValueError where numbers (N, K+J), said to be logits, lie in 0..1 and sum to 1, the classes' or all."""
-    of_one_vs_all = ", of one_vs_all where those of deferring are probabilities of their own"
+    of_one_vs_all = ", of one_vs_all or asymmetric_softmax where those of deferring are probabilities of their own"
     parts = (numbers, "all scores", ""), (numbers[:, :num_classes], "the scores of the classes", of_one_vs_all)
     for part, whose, which in parts:
         is_in_range = ((part >= 0) & (part <= 1)).all()
@@ -222,10 +223,31 @@ def _logits_of(numbers: np.ndarray, columns: Columns, surrogate: str, ids: np.nd
 def logits_of_probabilities(numbers: np.ndarray, surrogate: str, ids: np.ndarray | None = None) -> np.ndarray:
     """Logits (N, M) of probabilities in 0..1, as `to_scores` says; ValueError on a row that does not sum to 1."""
     if surrogate == "one_vs_all":
-        kept = np.clip(numbers, SMALLEST, LARGEST)
-        return np.log(kept) - np.log1p(-kept)
+        return _log_odds(numbers)
+    if surrogate == "asymmetric_softmax":
+        return _asymmetric_logits(numbers, ids)
     _check_row_sums(numbers, surrogate, ids)
     return np.log(np.maximum(numbers, SMALLEST))
+
+
+def _log_odds(numbers: np.ndarray) -> np.ndarray:
+    kept = np.clip(numbers, SMALLEST, LARGEST)
+    return np.log(kept) - np.log1p(-kept)
+
+
+def _asymmetric_logits(numbers: np.ndarray, ids: np.ndarray | None) -> np.ndarray:
+    """g_k = ln a_k, and g_d = logit a_d + ln of the sum of a_k over all classes but the best.
+
+    Where rounding would turn the decision, at a_k or a_d of 1, g_d is moved to the other side of the best class.
+    """
+    classes, asked = np.maximum(numbers[:, :-1], SMALLEST), numbers[:, -1]
+    _check_row_sums(numbers[:, :-1], "the classes of asymmetric_softmax", ids)
+    best = classes.max(axis=1)
+    score = _log_odds(asked) + np.log(np.sort(classes, axis=1)[:, :-1].sum(axis=1))
+    is_asked = asked >= numbers[:, :-1].max(axis=1)
+    top = np.log(best)
+    score = np.where(is_asked, np.maximum(score, top), np.minimum(score, np.nextafter(top, -np.inf)))
+    return np.column_stack([np.log(classes), score])
 
 
 def _check_row_sums(numbers: np.ndarray, surrogate: str, ids: np.ndarray | None) -> None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool
+from jaxtyping import Bool, Float64
 
-from l2d_core.common.checks import ArrayLike, as_flags, require_shape
+from l2d_core.common.checks import ArrayLike, as_flags, as_floats, require_range, require_shape
 from l2d_core.data import Scores
 from l2d_core.evaluation.deferral import best_expert
 
@@ -26,6 +26,12 @@ class Statistic:
         """The share of True among flags (n,)."""
         return cls(float(flags.mean()) if len(flags) else None, len(flags))
 
+    @classmethod
+    def weighted(cls, flags: np.ndarray, weights: np.ndarray) -> "Statistic":
+        """The share of True among flags (N,), each with its weight (N,) in 0..1; n is the sum of the weights."""
+        total = float(weights.sum())
+        return cls(float(weights @ flags) / total if total else None, round(total))
+
 
 def accuracies(scores: Scores, deferred: ArrayLike) -> dict[str, Statistic]:
     """Who is right how often, each with the number of cases that it is a share of.
@@ -36,26 +42,48 @@ def accuracies(scores: Scores, deferred: ArrayLike) -> dict[str, Statistic]:
 
     deferred (N,) bool. ValueError on a wrong shape or type, or on a deferred case without an answer.
     """
-    deferred = as_flags("deferred", deferred, len(scores))
-    expert, asked = expert_correct_if_asked(scores, needed=deferred)
+    return expected_accuracies(scores, as_flags("deferred", deferred, len(scores)))
+
+
+def expected_accuracies(scores: Scores, deferred: ArrayLike) -> dict[str, Statistic]:
+    """The expected values of `accuracies` where a case is deferred with a probability, (N,) in 0..1. Errors as there.
+
+    `deferral.share_deferred` gives the probabilities where a budget cuts a tie.
+    """
+    deferred = as_shares("deferred", deferred, len(scores))
+    expert, asked = expert_correct_if_asked(scores, needed=deferred > 0)
     shares = accuracies_of_flags(machine_is_right(scores), expert, deferred)
     return shares | {"expert_alone": Statistic.mean_of(expert[asked])}
 
 
 def accuracies_of_flags(machine: np.ndarray | None, expert: np.ndarray, deferred: np.ndarray) -> dict[str, Statistic]:
-    """The numbers of `accuracies` from flags (N,) bool each: who is right, and what is deferred.
+    """The numbers of `accuracies` from who is right, (N,) bool each, and what is deferred, (N,) bool or shares in 0..1.
 
     machine: None where it is not known; then its numbers, and the system's, have the value None.
     """
-    unknown = Statistic(None, 0)
+    unknown, asked = Statistic(None, 0), deferred.astype(np.float64)
     return {
-        "system": unknown if machine is None else Statistic.mean_of(np.where(deferred, expert, machine)),
-        "machine_on_kept": unknown if machine is None else Statistic.mean_of(machine[~deferred]),
-        "expert_on_deferred": Statistic.mean_of(expert[deferred]),
+        "system": unknown if machine is None else Statistic.mean_of(right_of_system(machine, expert, asked)),
+        "machine_on_kept": unknown if machine is None else Statistic.weighted(machine, 1 - asked),
+        "expert_on_deferred": Statistic.weighted(expert, asked),
         "machine_alone": unknown if machine is None else Statistic.mean_of(machine),
         "expert_alone": Statistic.mean_of(expert),
-        "coverage": Statistic.mean_of(~deferred),
+        "coverage": Statistic.mean_of(1 - asked),
     }
+
+
+def right_of_system(machine: np.ndarray, expert: np.ndarray, deferred: np.ndarray) -> Float64[np.ndarray, " N"]:
+    """The probability that machine and expert together are right, (N,); deferred (N,): bool or shares in 0..1."""
+    return np.where(deferred, expert * deferred + machine * (1.0 - deferred), machine)
+
+
+def as_shares(name: str, values: ArrayLike, length: int) -> Float64[np.ndarray, " N"]:
+    """Flags, or shares in 0..1, as numbers (length,); ValueError on another type, shape or range."""
+    if np.asarray(values).dtype.kind != "f":
+        return as_flags(name, values, length).astype(np.float64)
+    shares = as_floats(name, values, (length,))
+    require_range(name, shares, 0, 1)
+    return shares
 
 
 def machine_is_right(scores: Scores) -> Bool[np.ndarray, " N"]:

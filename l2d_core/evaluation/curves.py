@@ -8,7 +8,7 @@ import pandas as pd
 from l2d_core.common.checks import ArrayLike, as_floats, require_range
 from l2d_core.data import Scores
 from l2d_core.evaluation.accuracy import expert_correct_if_asked, expert_is_right, machine_is_right
-from l2d_core.evaluation.deferral import deferral_order, num_within_budget
+from l2d_core.evaluation.deferral import deferral_order, num_deferred, share_deferred
 
 Columns = dict[str, np.ndarray]
 
@@ -30,24 +30,21 @@ def coverage_curve(scores: Scores, margin: ArrayLike) -> pd.DataFrame:
 
 
 def budget_curve(scores: Scores, margin: ArrayLike, budgets: ArrayLike, *, forced: bool) -> pd.DataFrame:
-    """Accuracy against the budget: one row a budget, decided as by `deferral.defer_by_budget`.
+    """Accuracy against the budget: one row per budget, decided as by `deferral.defer_by_budget`.
 
+    Where a budget cuts a tie, the numbers are expected values over the order within it, as on `coverage_curve`.
     Columns: budget, coverage, n_kept, system_accuracy, machine_accuracy (on the kept), expert_accuracy (on
     the deferred); the last two are NaN where they would be over 0 cases.
 
     margin (N,); budgets (B,) in 0..1, in any order. ValueError on NaN, a wrong shape, a budget out of range,
-    or a case without an expert's answer that the largest budget defers.
+    or a case without an expert's answer that the largest budget may defer.
     """
     margin = as_floats("margin", margin, (len(scores),))
     budgets = as_floats("budgets", budgets)
-    most = len(margin) if forced else np.count_nonzero(margin > 0)
-    n_deferred = np.array([min(num_within_budget(b, len(margin)), most) for b in budgets], dtype=np.int64)
-    order = deferral_order(margin)
-    needed = np.zeros(len(margin), dtype=bool)
-    needed[order[: n_deferred.max(initial=0)]] = True
+    n_deferred = np.array([num_deferred(margin, budget, forced=forced) for budget in budgets], dtype=np.int64)
+    needed = share_deferred(margin, int(n_deferred.max(initial=0))) > 0
     expert, _ = expert_correct_if_asked(scores, needed=needed)
-    kept_first = order[::-1]
-    columns = accuracy_columns(machine_is_right(scores)[kept_first], expert[kept_first], len(margin) - n_deferred)
+    columns = budget_columns(margin, machine_is_right(scores), expert, n_deferred)
     return pd.DataFrame({"budget": budgets, **columns})
 
 
@@ -129,6 +126,13 @@ def coverage_columns(margin: np.ndarray, machine: np.ndarray, expert: np.ndarray
     starts = np.flatnonzero(np.append(True, ascending[1:] > ascending[:-1]))
     threshold = np.append(ascending[starts], np.nextafter(ascending[-1], np.inf))
     return accuracy_columns(machine[order], expert[order], np.append(starts, len(margin))), threshold
+
+
+def budget_columns(margin: np.ndarray, machine: np.ndarray, expert: np.ndarray, n_deferred: np.ndarray) -> Columns:
+    """The accuracies where the n_deferred (B,) cases of the largest margins are deferred, ties at random."""
+    n_kept = len(margin) - n_deferred
+    coverage, *accuracies = read_at(coverage_columns(margin, machine, expert)[0], n_kept / len(margin)).items()
+    return dict([coverage, ("n_kept", n_kept), *accuracies])
 
 
 def optimal_columns(machine: np.ndarray, expert: np.ndarray) -> Columns:

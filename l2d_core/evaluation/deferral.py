@@ -51,14 +51,34 @@ def defer_by_budget(margin: ArrayLike, budget: int | float, *, forced: bool) -> 
 
     margin (N,), larger = defer sooner; budget in 0..1, a share of the N cases; returns (N,).
     ValueError on a wrong shape, NaN, infinity or a budget out of range. Source: Verma and Nalisnick 2022.
+    Where a budget cuts a tie, accuracies depend on the order of the rows: measure them with `share_deferred`.
     """
     margin = as_floats("margin", margin)
-    allowed = num_within_budget(budget, len(margin))
-    if not forced:
-        allowed = min(allowed, int(np.count_nonzero(margin > 0)))
     deferred = np.zeros(len(margin), dtype=bool)
-    deferred[deferral_order(margin)[:allowed]] = True
+    deferred[deferral_order(margin)[: num_deferred(margin, budget, forced=forced)]] = True
     return deferred
+
+
+def num_deferred(margin: np.ndarray, budget: int | float, *, forced: bool) -> int:
+    """How many cases `defer_by_budget` defers."""
+    allowed = num_within_budget(budget, len(margin))
+    return allowed if forced else min(allowed, int(np.count_nonzero(margin > 0)))
+
+
+def share_deferred(margin: ArrayLike, num_cases: int) -> Float64[np.ndarray, " N"]:
+    """The probability that each case is deferred, where the num_cases of the largest margins are, ties at random.
+
+    1 above the margin at the edge, 0 below it, and the same share for all cases that tie at it. Accuracies computed
+    with these shares are expected values over the order within the tie.
+
+    margin (N,); num_cases in 0..N; returns (N,) in 0..1. ValueError on a wrong shape, NaN or infinity.
+    """
+    margin = as_floats("margin", margin)
+    if num_cases == 0:
+        return np.zeros(len(margin))
+    edge = np.partition(margin, len(margin) - num_cases)[len(margin) - num_cases]
+    above, tied = margin > edge, margin == edge
+    return above + tied * ((num_cases - above.sum()) / tied.sum())
 
 
 def deferral_order(margin: ArrayLike) -> Int[np.ndarray, " N"]:

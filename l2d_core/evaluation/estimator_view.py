@@ -11,7 +11,7 @@ from l2d_core.calibration import binned
 from l2d_core.data import Scores
 from l2d_core.evaluation.curves import columns_at
 from l2d_core.evaluation.deferral import best_expert, deferral_order
-from l2d_core.evaluation.margins import MARGINS
+from l2d_core.evaluation.margins import gain_margin
 from l2d_core.evaluation.probabilities import clip_probability, machine_confidence
 from l2d_core.evaluation.recalibration import Recalibration, raw
 from l2d_core.surrogates import SURROGATES
@@ -26,8 +26,7 @@ class EstimatorView:
 
     logits: (N, K+J). probability: that the expert is right, (N,), raw: above 1 where the estimator is unbounded.
     expert_correct: (N,) bool, of the expert of the highest score. labels, expert_class: (N,), None where not known.
-    margin: a name in MARGINS, by which the cases are ordered. name: of the system, for messages.
-    num_seeds: of how many seeds the cases were pooled.
+    name: of the system, for messages. num_seeds: of how many seeds the cases were pooled.
     """
 
     surrogate: str
@@ -39,7 +38,6 @@ class EstimatorView:
     labels: np.ndarray | None = None
     expert_class: np.ndarray | None = None
     num_experts: int = 1
-    margin: str = "own_scale"
     name: str = "the system"
     num_seeds: int = 1
 
@@ -65,10 +63,10 @@ class EstimatorView:
 
     @cached_property
     def defer_margin(self) -> np.ndarray:
-        """What asking gains, (N,): by the margin of that name, or by the recalibrated estimate. At least 0 defers."""
+        """What asking gains, (N,), as it is or by the recalibrated estimate. At least 0 defers."""
         if self.recalibration.method != "none":
             return self.probability - self.confidence
-        return MARGINS[self.margin](self.logits, self.surrogate, self.num_experts)
+        return gain_margin(self.logits, self.surrogate, self.num_experts)
 
     @cached_property
     def order(self) -> np.ndarray:

@@ -1,10 +1,9 @@
-"""How much better asking the expert looks than answering: two scales, each of which orders the cases for deferral.
+"""How much better asking the expert looks than answering, on two scales.
 
 Both have the sign of the logits' margin, so that both make the decisions of `defer_by_argmax`. The order of the cases
-differs for softmax: the lab and the paper's curves take the surrogate's own scale, the comparison of systems the gain.
+differs for softmax. Cases are ordered by the gain, in the lab and wherever systems are compared; by the surrogate's own
+scale only where the paper's curves are reproduced, which sort by it.
 """
-
-from collections.abc import Callable
 
 import numpy as np
 from jaxtyping import Float64
@@ -51,9 +50,3 @@ def gain_margin(logits: np.ndarray, surrogate: str, num_experts: int = 1) -> Flo
     gain = probability - machine_confidence(logits, surrogate, num_experts)
     margin = defer_margin(logits, num_experts)
     return np.where(margin >= 0, np.maximum(gain, 0), np.minimum(gain, -np.finfo(np.float64).tiny))
-
-
-MARGINS: dict[str, Callable[[np.ndarray, str, int], np.ndarray]] = {
-    "own_scale": own_scale_margin,
-    "gain": gain_margin,
-}

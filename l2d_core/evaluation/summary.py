@@ -113,7 +113,7 @@ def chart_tables(
 
 
 def coverage_curves(scores: Sequence[Scores]) -> pd.DataFrame:
-    """`estimator_view.coverage_curve`, the mean over seeds; cases in the order of the surrogate's own scale."""
+    """`estimator_view.coverage_curve`, the mean over seeds; cases in the order of what asking gains."""
     curves = [estimator_view.coverage_curve(view_scores(one)) for one in scores]
     means = {name: np.mean([curve[name] for curve in curves], axis=0) for name in curves[0]}
     return pd.DataFrame({**means, "coverage": curves[0]["coverage"]})

@@ -2,25 +2,24 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from l2d_core.calibration.intervals import mean_and_interval
 from l2d_core.common.paths import PRETRAINED
 from l2d_core.data import Scores
 from l2d_core.datasets.image_features import load_splits
-from l2d_core.evaluation.accuracy import balanced_accuracy, class_table, expert_is_right, machine_is_right
+from l2d_core.evaluation.accuracy import Statistic, balanced_accuracy, class_table, expert_is_right, machine_is_right
 from l2d_core.evaluation.deferral import defer_by_argmax
 from l2d_core.evaluation.estimator_view import risk_histogram
 from l2d_core.evaluation.probabilities import estimators_of
-from l2d_core.evaluation.summary import pooled_view, summarise
+from l2d_core.evaluation.summary import measure, pooled_view
 from l2d_core.experts.simulated import DERMATOLOGIST_RECALL, per_class
 from l2d_core.experts.stored_answers import StoredAnswers, open_answers
 from l2d_core.lab import heads
-from l2d_core.reproductions.findings import NOT_SIGNIFICANT, ONE_SEED, Finding
-from l2d_core.reproductions.reproduction import Reproduction, as_table, row
+from l2d_core.reproductions.findings import WORDS, Finding, say_order
+from l2d_core.reproductions.measured import Value, pick, rows_of
+from l2d_core.reproductions.reproduction import Reproduction, as_table
 from l2d_core.reproductions.request import Request
 from l2d_core.runs.folder import list_runs, open_run
 
@@ -61,16 +60,17 @@ def ham10000(request: Request) -> Reproduction:
     }
     if networks := _networks():
         systems["fine-tuned networks, the paper's recalls"] = networks
-    table = as_table([one for setting, scores in systems.items() for one in _rows(setting, scores)])
+    values = [one for setting, scores in systems.items() for one in _values(setting, scores)]
+    paper = {one.key: PAPER[one.estimator, one.measure] for one in values if (one.estimator, one.measure) in PAPER}
     return Reproduction(
         title="HAM10000: the risk of asking the expert",
-        table=table,
+        table=as_table(rows_of(values, paper)),
         details={
             "classes": pd.concat([_classes(*one) for one in systems.items()], ignore_index=True),
             "risk_histograms": pd.concat([_histograms(*one) for one in systems.items()], ignore_index=True),
         },
         notes=NOTES + _left_out(systems),
-        findings=tuple(_finding(table, setting, measure) for setting in systems for measure in _COMPARED),
+        findings=tuple(_finding(values, setting, measure) for setting in systems for measure in _COMPARED),
         seconds=time.perf_counter() - start,
     )
 
@@ -93,17 +93,26 @@ def _true_probability(scores: Scores) -> np.ndarray:
     return table["expert_alone"].to_numpy()[scores.labels]
 
 
-def _rows(setting: str, scores: Seeds) -> list[dict[str, Any]]:
+def _values(setting: str, scores: Seeds) -> list[Value]:
+    """All measures of each seed, in the paper's setting and with every class counting the same."""
     truth = _true_probability(next(iter(scores.values()))[0])
-    measured = summarise(scores, true_probability=truth).to_dict("records")
-    rows = [row(setting, one, PAPER.get((one["estimator"], one["measure"]))) for one in measured]
-    for name, own in scores.items():
-        for measure, who in _RIGHT.items():
-            shares = [balanced_accuracy(who(one), one.labels, one.class_names).value for one in own]
-            mean, half_width = mean_and_interval(shares)
-            numbers = {"mean": mean, "half_width": half_width, "n": len(own[0]), "seeds": len(own)}
-            rows.append(row(setting, {"surrogate": name, "estimator": "", "measure": measure, **numbers}))
-    return rows
+    return [
+        Value(setting, surrogate, estimator, name, share)
+        for surrogate, estimator in estimators_of(list(scores))
+        for one in scores[surrogate]
+        for name, share in measure(one, estimator, bins=15, strategy="equal_width", true_probability=truth).items()
+    ] + [
+        Value(
+            setting,
+            surrogate,
+            "",
+            name,
+            Statistic(balanced_accuracy(who(one), one.labels, one.class_names).value, len(one)),
+        )
+        for surrogate, own in scores.items()
+        for name, who in _RIGHT.items()
+        for one in own
+    ]
 
 
 def _left_out(systems: Mapping[str, Seeds]) -> tuple[str, ...]:
@@ -151,28 +160,11 @@ def _histograms(setting: str, scores: Seeds) -> pd.DataFrame:
 _COMPARED = {"risk_distance": "distance between predicted and true error", "ece": "ECE"}
 
 
-def _finding(table: pd.DataFrame, setting: str, measure: str) -> Finding:
-    """Whether one-vs-all is better, as in the paper, by more than the intervals over seeds."""
-    own = table[(table["setting"] == setting) & (table["measure"] == measure)].set_index("estimator")
-    start = f"{setting}, {_COMPARED[measure]}: "
-    if not {"sigmoid", "odds"} <= set(own.index):
-        return Finding("open", f"{start}one of the two systems is missing, so that there is nothing to compare.")
-    kind, words = _verdict(own)
-    shown = {name: f"{100 * own.loc[name, 'mean']:.1f} %" for name in ("odds", "sigmoid")}
-    paper = [PAPER.get((name, measure)) for name in ("sigmoid", "odds")]
-    known = " and ".join(f"{100 * value:.1f}" for value in paper if value is not None)
-    known = f" (paper: {known} %)" if known else ""
-    text = f"{start}one-vs-all {shown['sigmoid']}, softmax odds {shown['odds']}{known}: one-vs-all's is {words}."
-    return Finding(kind, text)
-
-
-def _verdict(own: pd.DataFrame) -> tuple[str, str]:
-    """The kind of a finding and its words, from a row each for odds and sigmoid; the paper has sigmoid's lower."""
-    gap = own.loc["odds", "mean"] - own.loc["sigmoid", "mean"]
-    margin = sum(own.loc[name, "half_width"] or 0 for name in ("odds", "sigmoid"))
-    kind, words = ("agrees", "lower, as in the paper") if gap > 0 else ("differs", "not lower, unlike in the paper")
-    if abs(gap) <= margin:
-        kind, words = "open", NOT_SIGNIFICANT
-    if min(own["seeds"]) < 2:
-        kind, words = "open", f"{words} ({ONE_SEED})"
-    return kind, words
+def _finding(values: list[Value], setting: str, measure: str) -> Finding:
+    """Which is lower, by paired differences over the seeds; the paper gives the distances only."""
+    start, pair = f"{setting}, {_COMPARED[measure]}", ("sigmoid", "odds")
+    if not {(setting, name) for name in pair} <= {(one.setting, one.estimator) for one in values}:
+        return Finding("open", f"{start}: one of the two systems is missing, so that there is nothing to compare.")
+    paper = (PAPER["sigmoid", measure], PAPER["odds", measure]) if ("odds", measure) in PAPER else None
+    ours = (pick(values, setting, "sigmoid", measure), pick(values, setting, "odds", measure))
+    return say_order(start, (WORDS["sigmoid"], WORDS["odds"]), ours, paper)

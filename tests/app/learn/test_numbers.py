@@ -7,7 +7,7 @@ from scipy.special import expit
 from app.learn import numbers
 from l2d_core.evaluation.accuracy import accuracies
 from l2d_core.evaluation.deferral import defer_by_argmax, defer_by_budget
-from l2d_core.evaluation.margins import margin_of_scores
+from l2d_core.evaluation.margins import gain_margin
 from l2d_core.evaluation.probabilities import expert_pairs
 from l2d_core.runs.folder import open_run
 
@@ -23,7 +23,7 @@ def test_handing_over_nothing_or_everything_leaves_one_of_the_two():
 def test_the_team_is_that_of_a_forced_budget_and_lies_on_its_curve():
     seen = numbers.shipped(numbers.PHOTOS)
     scores = open_run(numbers.PHOTOS).test
-    deferred = defer_by_budget(margin_of_scores(scores), 0.1, forced=True)
+    deferred = defer_by_budget(gain_margin(scores.logits, scores.surrogate), 0.1, forced=True)
     assert numbers.team(seen, 0.1).system.value == accuracies(scores, deferred)["system"].value
     curve = numbers.team_curve(seen).set_index("deferred")
     assert curve["accuracy"].iloc[90] == pytest.approx(numbers.team(seen, 0.1).system.value)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from l2d_core.baselines.budget_errors import budget_point
 from l2d_core.calibration.binned import calibration_error
 from l2d_core.comparison.author_logs import LoggedOutputs
 from l2d_core.comparison.estimates import (
@@ -14,11 +15,13 @@ from l2d_core.comparison.estimates import (
     cases,
     confusion,
     decide,
+    decide_in_shares,
     key_numbers,
     view_system,
 )
 from l2d_core.comparison.systems import System, align, scores_of
 from l2d_core.data import Scores
+from l2d_core.evaluation import curves
 from l2d_core.evaluation.accuracy import accuracies, class_table
 from l2d_core.evaluation.curves import curves_at
 from l2d_core.evaluation.deferral import defer_by_argmax
@@ -248,3 +251,17 @@ def test_tables_have_one_type_a_column():
     one = system()
     view = view_system(one)
     assert pd.api.types.is_bool_dtype(cases(one, view, decide(view), np.arange(3))["deferred"])
+
+
+@pytest.mark.parametrize("rows", [[0, 1, 2, 3], [3, 2, 1, 0]])
+def test_a_budget_that_cuts_a_tie_gives_the_expected_value_in_any_order_of_the_rows(rows):
+    labels, answers = np.array([1, 1, 0, 0])[rows], np.array([1, 1, 1, 1])[rows]
+    scores = Scores.from_arrays(np.array([[1.0, 0, 1]] * 4), labels, answers, surrogate="softmax")  # the machine says 0
+    for forced in (True, False):
+        curve = curves.budget_curve(scores, np.full(4, 0.1), [0.25, 0.5, 1], forced=forced)
+        assert curve["system_accuracy"].tolist() == [0.5, 0.5, 0.5]
+        assert curve["n_kept"].tolist() == [3, 2, 0]
+    assert budget_point("softmax", "forced", 0.5, 0, scores, np.full(4, 0.1)).error == 0.5
+    view = view_system(System("tied", scores))
+    at_once = key_numbers(view, decide_in_shares(view, budget=0.5))
+    assert (at_once["system"].value, at_once["machine_on_kept"].value, at_once["machine_on_kept"].n) == (0.5, 0.5, 2)

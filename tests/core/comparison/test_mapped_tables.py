@@ -6,12 +6,20 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from small_scores import random_scores
 
-from l2d_core.comparison.mapped_tables import Columns, guess_columns, read_predictions, to_scores
+from l2d_core.comparison.mapped_tables import (
+    Columns,
+    guess_columns,
+    logits_of_probabilities,
+    read_predictions,
+    to_scores,
+)
 from l2d_core.evaluation.accuracy import accuracies
 from l2d_core.evaluation.deferral import defer_by_argmax
 from l2d_core.evaluation.probabilities import expert_probability
+from l2d_core.surrogates import SURROGATES
 
 COLUMNS = Columns("label", ("expert",), ("logit_a", "logit_b", "logit_c"), ("defer",), "case")
 NAMES = ("a", "b", "c")
@@ -59,11 +67,10 @@ def test_classes_may_go_by_name_and_an_answer_may_be_missing():
         np.testing.assert_array_equal(read.answers[1:], scores.answers[1:])
 
 
-@pytest.mark.parametrize("surrogate", ["softmax", "one_vs_all"])
+@pytest.mark.parametrize("surrogate", SURROGATES)
 def test_probabilities_give_the_same_decisions_and_estimates_as_their_logits(surrogate):
     scores = random_scores(40, surrogate=surrogate)
-    powers = np.exp(scores.logits)
-    probability = powers / powers.sum(axis=1, keepdims=True) if surrogate == "softmax" else powers / (1 + powers)
+    probability = SURROGATES[surrogate].probabilities(torch.from_numpy(scores.logits), 1).numpy()
     names = ("logit_a", "logit_b", "logit_c", "defer")
     table = table_of(scores, **{name: probability[:, k] for k, name in enumerate(names)})
     read = to_scores(table, COLUMNS, surrogate=surrogate, domain="probabilities")
@@ -79,10 +86,22 @@ def test_probabilities_of_0_and_1_have_finite_logits():
     table = pd.DataFrame(
         {"case": ["x"], "label": [0], "expert": [0]} | {name: [0.0] for name in COLUMNS.scores} | {"defer": [1.0]}
     )
-    for surrogate in ("softmax", "one_vs_all"):
+    for surrogate in ("softmax", "one_vs_all"):  # asymmetric softmax has class probabilities that sum to 1
         read = to_scores(table, COLUMNS, surrogate=surrogate, domain="probabilities")
         assert np.isfinite(read.logits).all()
         assert defer_by_argmax(read.logits).all()
+
+
+@pytest.mark.parametrize("row", [(1.0, 0, 0, 1.0), (1.0, 0, 0, 0.9), (0.5, 0.5, 0, 1.0), (0.5, 0.5, 0, 0.5)])
+def test_probabilities_of_an_asymmetric_softmax_keep_their_decision_at_the_edges(row):
+    (logits,) = logits_of_probabilities(np.array([row]), "asymmetric_softmax")
+    assert np.isfinite(logits).all()
+    assert defer_by_argmax(logits[None])[0] == (row[3] >= max(row[:3]))
+
+
+def test_the_classes_of_an_asymmetric_softmax_must_sum_to_1_by_themselves():
+    with pytest.raises(ValueError, match=r"classes of asymmetric_softmax must sum to 1 in each row, got 0.6 at row 0"):
+        logits_of_probabilities(np.array([[0.3, 0.2, 0.1, 0.4]]), "asymmetric_softmax")
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_threshold_zero_on_the_coverage_curve_is_the_systems_own_decision():
 @pytest.mark.parametrize("num_experts", [1, 2])
 def test_the_budget_curve_agrees_with_deciding_anew_at_every_budget(forced, num_experts):
     scores = random_scores(num_experts=num_experts)
-    margin = defer_margin(scores.logits, num_experts)
+    margin = defer_margin(scores.logits, num_experts) + 1e-9 * np.random.default_rng(0).random(len(scores))  # no ties
     budgets = np.array([0.29, 0.0, 1.0, 0.5, 0.123])
     curve = budget_curve(scores, margin, budgets, forced=forced)
     assert curve["budget"].tolist() == budgets.tolist()

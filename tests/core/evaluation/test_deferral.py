@@ -1,5 +1,6 @@
 """Who decides: the deferral rules, with their ties and their edges."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -16,6 +17,7 @@ from l2d_core.evaluation.deferral import (
     defer_margin,
     deferral_order,
     num_within_budget,
+    share_deferred,
 )
 
 LOGITS = np.array([[0.0, 1.0, 2.0], [3.0, 1.0, 2.0], [1.0, 2.0, 2.0], [-5.0, -1.0, -2.0]])
@@ -127,3 +129,15 @@ def test_the_budget_rule_agrees_with_one_case_at_a_time(margin, twentieths, forc
             break
         expected[best], left[best] = True, -math.inf
     assert defer_by_budget(np.array(margin), twentieths / 20, forced=forced).tolist() == expected
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(-1, 1), min_size=1, max_size=5), st.integers(0, 5))
+def test_shares_deferred_are_means_over_all_orders_of_the_rows(margin, num_cases):
+    margin, num_cases = np.array(margin, dtype=float), min(num_cases, len(margin))
+    total = np.zeros(len(margin))
+    orders = list(itertools.permutations(range(len(margin))))
+    for order in orders:
+        rows = np.array(order)
+        total[rows[deferral_order(margin[rows])[:num_cases]]] += 1
+    assert share_deferred(margin, num_cases) == pytest.approx(total / len(orders))

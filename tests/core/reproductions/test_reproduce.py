@@ -4,11 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from l2d_core.evaluation.accuracy import machine_is_right
+from l2d_core.evaluation.accuracy import Statistic, machine_is_right
 from l2d_core.reproductions import REPRODUCTIONS
 from l2d_core.reproductions.ham10000 import _finding
+from l2d_core.reproductions.measured import Value
 from l2d_core.reproductions.reproduce import as_markdown, names_at, reproduce
-from l2d_core.reproductions.reproduction import COLUMNS, as_table, row
+from l2d_core.reproductions.reproduction import COLUMNS
 from l2d_core.reproductions.request import Request
 
 
@@ -69,23 +70,22 @@ def test_shares_of_a_histogram_and_of_a_class_fit_the_rest(ham):
         assert system == pytest.approx(np.ravel(known[setting, surrogate, "system"])[0])
 
 
-def finding(ours, theirs, half_width):
-    shared = {"surrogate": "", "measure": "risk_distance", "half_width": half_width, "n": 10, "seeds": 3}
-    rows = [{"estimator": "sigmoid", "mean": ours, **shared}, {"estimator": "odds", "mean": theirs, **shared}]
-    found = _finding(as_table([row("made", one) for one in rows]), "made", "risk_distance")
+def finding(ours, theirs):
+    values = [
+        Value("made", surrogate, estimator, "risk_distance", Statistic(value, 10))
+        for surrogate, estimator, own in (("one_vs_all", "sigmoid", ours), ("softmax", "odds", theirs))
+        for value in own
+    ]
+    found = _finding(values, "made", "risk_distance")
     return found.kind, found.text
 
 
-def test_a_finding_follows_from_the_numbers():
-    kind, text = finding(0.05, 0.20, 0.01)
+def test_a_finding_follows_from_differences_seed_by_seed():
+    kind, text = finding([0.05, 0.15, 0.25], [0.08, 0.18, 0.29])  # seeds differ by more than the systems do
     assert kind == "agrees"
-    assert "one-vs-all 5.0 %, softmax odds 20.0 % (paper: 8.0 and 26.7 %): one-vs-all's is lower, as in the" in text
-    kind, text = finding(0.20, 0.05, 0.01)
-    assert kind == "differs"
-    assert "not lower, unlike in the paper" in text
-    kind, text = finding(0.20, 0.19, 0.01)
-    assert kind == "open"
-    assert "not told apart" in text
+    assert "(paper: 8.02 % and 26.72 %): one-vs-all is lower, as in the paper; they differ by 3.33" in text
+    assert finding([0.20, 0.21, 0.22], [0.05, 0.07, 0.06])[0] == "differs"
+    assert finding([0.20, 0.21, 0.22], [0.22, 0.20, 0.22])[0] == "open"
 
 
 def test_an_unknown_result_is_refused_and_the_known_ones_are_named():
