@@ -10,7 +10,7 @@ from app.lab.links import LINKS as LAB
 from app.learn.links import LINKS as LEARN
 from app.lesions.links import LINKS as LESIONS
 from app.paper.links import LINKS as PAPER
-from app.sharing import arrival, foot
+from app.sharing import arrival, share
 from app.sharing.carried import NOTHING
 
 # What the links of each page carry, by the page's name in an address.
@@ -49,6 +49,6 @@ arrival.arrive(carried)
 try:
     page.run()
     arrival.note_junk(carried)
-    foot.draw(carried)
+    share.draw(carried)
 finally:  # a page may stop early
     shared.warm_up()

@@ -9,7 +9,7 @@ from app.kit import glossary
 from app.kit.notes import NOT_FOR_DIAGNOSIS
 from app.kit.numbers import count, percent
 from app.kit.text import plain
-from app.sharing import foot
+from app.sharing import share
 
 PAPER = "https://proceedings.mlr.press/v162/verma22c.html"
 WHAT = f"""
@@ -112,4 +112,4 @@ with st.container(width=1000):  # a line of text stays short enough to be read
     st.header("Versions on this server", anchor=False)
     st.markdown(", ".join(f"{name} {version}" for name, version in facts.versions().items()))
     st.header("How to cite", anchor=False)
-    foot.draw_citation()
+    share.draw_citation()

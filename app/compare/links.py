@@ -16,4 +16,14 @@ def _titles() -> Titles:
     return {"compare_bin_kind": STRATEGIES, "recalibration": RECALIBRATIONS, "estimate": ESTIMATES}
 
 
-LINKS = Carried(_settings, _titles, repeated=("run",))
+def _defaults() -> dict[str, str]:
+    point = {"price": "0", "budget": "100"}
+    return point | {
+        "compare_bins": "15",
+        "compare_bin_kind": "equal_width",
+        "recalibration": "none",
+        "estimate": "odds",
+    }
+
+
+LINKS = Carried(_settings, _titles, _defaults, repeated=("run",))

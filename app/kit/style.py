@@ -15,6 +15,17 @@ _SHEET = """
 [class*="st-key-charts"] [data-testid="stColumn"] {flex: 1 1 270px; min-width: 270px;}
 [class*="st-key-wide-charts"] [data-testid="stColumn"] {flex: 1 1 360px; min-width: 360px;}
 [class*="st-key-hidden-"] {visibility: hidden; position: absolute; height: 0; overflow: hidden;}
+/* "Share" stands in the header, at its right end. */
+.st-key-share-bar {position: fixed; top: .55rem; right: 1rem; z-index: 999992; width: auto !important;}
+.st-key-share-bar button {min-height: 0; padding: .2rem .7rem;}
+.st-key-scoreboard [data-testid="stHorizontalBlock"] {border-bottom: 1px solid rgba(128,136,146,.25);
+  min-height: 2.1rem;}
+.st-key-scoreboard button {min-height: 0; text-align: left;}
+.st-key-scoreboard p {margin: 0;}
+.st-key-scoreboard [data-testid="stMarkdownContainer"] {margin-bottom: 0 !important;}
+.st-key-scoreboard button p {text-decoration: underline;}
+.st-key-qr img {max-height: 62vh; object-fit: contain;}
+.st-key-qr-full img {height: 72vh; object-fit: contain;}
 .for-screen-readers {position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);}
 [data-testid="stCaptionContainer"] {color: inherit; opacity: .82;}
 .kpis {display: grid; grid-template-columns: repeat(auto-fit, minmax(148px, 1fr)); gap: .6rem; margin: .1rem 0;}

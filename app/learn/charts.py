@@ -12,11 +12,12 @@ from app.kit.looks import ESTIMATORS, GREY, PARTIES
 ODDS_END = 2.0
 
 
-def team(curve: pd.DataFrame, point: tuple[float, float], machine: float, expert: float) -> Spec:
-    """System accuracy against the share deferred. curve: deferred, accuracy; point: both now."""
-    rules = arrow({"who": ["machine alone", "expert alone"], "accuracy": [machine, expert]})
-    tables = {"curve": arrow({name: curve[name] for name in ("deferred", "accuracy")}), "rules": rules}
-    return with_data(_team_spec(), **tables, point=arrow({"deferred": [point[0]], "accuracy": [point[1]]}))
+def team(curve: pd.DataFrame, point: tuple[float, float], machine: float) -> Spec:
+    """System accuracy against the share deferred. curve: deferred, accuracy; point: both now; machine: accuracy."""
+    gain = f"{100 * (point[1] - machine):+.1f} points"
+    now = {"deferred": [point[0]], "accuracy": [point[1]], "machine": [machine], "gain": [gain]}
+    tables = {"curve": arrow({name: curve[name] for name in ("deferred", "accuracy")}), "point": arrow(now)}
+    return with_data(_team_spec(), **tables, rules=arrow({"who": ["machine alone"], "accuracy": [machine]}))
 
 
 def by_class(table: pd.DataFrame) -> Spec:
@@ -58,19 +59,23 @@ def _team_spec() -> Spec:
     look = PARTIES["system"]
     curve, rules, point = (alt.Chart(alt.NamedData(name)) for name in ("curve", "rules", "point"))
     x = alt.X(
-        "deferred:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", title="share handed to the expert")
+        "deferred:Q", scale=alt.Scale(nice=False), axis=alt.Axis(format="%", title="share deferred to the expert")
     )
-    y = alt.Y("accuracy:Q", scale=alt.Scale(zero=False), axis=alt.Axis(format="%", title="share right"))
-    numbers = tooltips(("deferred", "handed over", ".0%"), ("accuracy", "right", ".1%"))
+    y = alt.Y("accuracy:Q", scale=alt.Scale(zero=False, padding=26), axis=alt.Axis(format="%", title="accuracy"))
+    numbers = tooltips(("deferred", "deferred", ".0%"), ("accuracy", "accuracy", ".1%"))
     rule_names = rules.mark_text(align="right", baseline="bottom", dx=-4, color=GREY, fontSize=12)
     return finish(
         alt.layer(
             rules.mark_rule(strokeDash=[4, 3], color=GREY).encode(y=y),
-            rule_names.encode(x=alt.XDatum(1), y=y, text="who:N"),
+            rule_names.encode(x=alt.value("width"), y=y, text="who:N"),
             curve.mark_line(color=look.color, strokeWidth=2.5).encode(x=x, y=y, tooltip=numbers),
+            point.mark_rule(color=look.color, strokeWidth=7, opacity=0.35).encode(x=x, y=y, y2="machine:Q"),
             point.mark_point(
                 filled=True, size=170, color=look.color, shape=look.shape, opacity=1, stroke="white"
             ).encode(x=x, y=y, tooltip=numbers),
+            point.mark_text(dy=-18, align="left", fontSize=16, fontWeight=600, color=GREY).encode(
+                x=x, y=y, text="gain:N"
+            ),
         ).properties(height=330)
     )
 
@@ -80,10 +85,12 @@ def _by_class_spec() -> Spec:
     look, machine = PARTIES["expert"], PARTIES["machine"]
     rows = alt.Chart(alt.NamedData("classes"))
     y = alt.Y("class:N", sort=None, axis=alt.Axis(title=None, labelLimit=160))
-    x = alt.X("share:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", title="share of the class"))
+    x = alt.X(
+        "share:Q", scale=alt.Scale(domain=[0, 1.03], nice=False), axis=alt.Axis(format="%", title="share of the class")
+    )
     numbers = [
         alt.Tooltip("class:N"),
-        *tooltips(("share", "handed over", ".1%"), ("machine", "machine alone right", ".1%"), ("n", "cases", ",d")),
+        *tooltips(("share", "deferred", ".1%"), ("machine", "machine alone", ".1%"), ("n", "cases", ",d")),
     ]
     return finish(
         alt.layer(
@@ -99,10 +106,12 @@ def _by_class_spec() -> Spec:
 def _shares_spec() -> Spec:
     rows = alt.Chart(alt.NamedData("shares"))
     y = alt.Y("what:N", sort=None, axis=alt.Axis(title=None))
-    x = alt.X("share:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", title="share of the softmax"))
+    x = alt.X(
+        "share:Q", scale=alt.Scale(domain=[0, 1.03], nice=False), axis=alt.Axis(format="%", title="softmax probability")
+    )
     colors = alt.Scale(domain=["no", "yes"], range=[PARTIES["machine"].color, PARTIES["expert"].color])
     color = alt.Color("is_defer:N", scale=colors, legend=None)
-    numbers = tooltips(("share", "share", ".1%"))
+    numbers = tooltips(("share", "probability", ".1%"))
     return finish(
         alt.layer(
             rows.mark_bar().encode(y=y, x=x, color=color, tooltip=numbers),
@@ -119,19 +128,24 @@ def _slips_spec() -> Spec:
     curves, now = alt.Chart(alt.NamedData("curves")), alt.Chart(alt.NamedData("now"))
     shown = [ESTIMATORS[name] for name in ("odds", "sigmoid")]
     scale = {"domain": ["odds", "sigmoid"]}
-    legend = alt.Legend(title=None, orient="bottom", labelExpr="datum.label == 'odds' ? 'softmax odds' : 'one-vs-all'")
+    legend = alt.Legend(
+        title=None,
+        orient="bottom",
+        symbolStrokeWidth=0,
+        labelExpr="datum.label == 'odds' ? 'softmax odds' : 'one-vs-all'",
+    )
     color = alt.Color("estimator:N", scale=alt.Scale(**scale, range=[one.color for one in shown]), legend=legend)
     dash = alt.StrokeDash(
         "estimator:N", scale=alt.Scale(**scale, range=[list(one.dash) for one in shown]), legend=legend
     )
     shape = alt.Shape("estimator:N", scale=alt.Scale(**scale, range=[one.shape for one in shown]), legend=legend)
-    x = alt.X("slip:Q", axis=alt.Axis(title="how far the network's score for asking is off"))
+    x = alt.X("slip:Q", axis=alt.Axis(title="error of the deferral score"))
     y = alt.Y(
         "said:Q",
         scale=alt.Scale(domain=[0, ODDS_END]),
-        axis=alt.Axis(format="%", title="what it says: expert right in"),
+        axis=alt.Axis(format="%", title="estimate of P(the expert is right)"),
     )
-    numbers = tooltips(("slip", "off by", "+.2f"), ("said", "says", ".1%"))
+    numbers = tooltips(("slip", "error of the score", "+.2f"), ("said", "estimate", ".1%"))
     return finish(
         alt.layer(
             alt.Chart(zone).mark_rect(color=GREY, opacity=0.16).encode(y="y:Q", y2="y2:Q"),
@@ -152,9 +166,9 @@ def _proxy_spec() -> Spec:
     line = alt.Chart(pd.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]}))
     half = alt.Chart(pd.DataFrame({"y": [0.5]}))
     curve, now = alt.Chart(alt.NamedData("curve")), alt.Chart(alt.NamedData("now"))
-    x = alt.X("true:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", title="the expert is right in"))
-    y = alt.Y("said:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", title="the proxy says"))
-    numbers = tooltips(("true", "true", ".0%"), ("said", "says", ".1%"))
+    x = alt.X("true:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", title="true P(the expert is right)"))
+    y = alt.Y("said:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", title="the proxy's estimate"))
+    numbers = tooltips(("true", "true", ".0%"), ("said", "proxy", ".1%"))
     return finish(
         alt.layer(
             line.mark_line(color=GREY).encode(x="x:Q", y="y:Q"),
@@ -194,12 +208,15 @@ def _risks_spec() -> Spec:
         legend=None,
     )
     y = alt.Y("title:N", sort=None, axis=alt.Axis(title=None, labelLimit=160))
-    axis = alt.Axis(format="%", title="share of these lesions in which the expert is wrong")
+    axis = alt.Axis(format="%", tickCount=6, title="share of the passed lesions in which the dermatologist is wrong")
     x = alt.X("true:Q", scale=alt.Scale(domain=[0, 0.35]), axis=axis)
     numbers = [
         alt.Tooltip("title:N"),
         *tooltips(
-            ("said", "said, mean", ".1%"), ("true", "true", ".1%"), ("low", "from", ".1%"), ("high", "to", ".1%")
+            ("said", "predicted risk, mean", ".1%"),
+            ("true", "observed risk", ".1%"),
+            ("low", "95 % interval from", ".1%"),
+            ("high", "to", ".1%"),
         ),
     ]
     return finish(

@@ -1,4 +1,4 @@
-"""The layout of a step of the lesson: text and controls beside charts, then a question with a hidden answer.
+"""The layout of a step of the lesson: text and controls beside charts, then a question to commit an answer to.
 
 Steps are drawn within `noting`, which records them in a `Sheet`; the handout is made of sheets.
 """
@@ -14,15 +14,21 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app.kit import section
 from app.kit.charts import Spec
-from app.learn.state import key_of
+from app.learn.state import SETTINGS, choice_key, commit, committed, key_of
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The question at the end of a step and its answer, with the current numbers; Markdown."""
+    """The question at the end of a step, the choices, the place of the right one, and the reasons; Markdown."""
 
     question: str
+    choices: tuple[str, ...]
+    right: int
     answer: str
+
+    @property
+    def right_choice(self) -> str:
+        return self.choices[self.right]
 
 
 @dataclass
@@ -69,22 +75,18 @@ def step_above(num_pictures: int, text: str) -> tuple[DeltaGenerator, list[Delta
         return right, st.columns(num_pictures)
 
 
-def slide(label: str, key: str, low: Any, high: Any, start: Any, step: Any = None, **options: Any) -> Any:
-    """A slider whose setting is in the address."""
+def slide(label: str, key: str, low: Any, high: Any, step: Any = None, **options: Any) -> Any:
+    """A slider that starts at its value in `state.SETTINGS`, and whose setting is in the address."""
     value = st.slider(
-        label, low, high, start, step, key=key_of(key), bind="query-params", persist_state="session", **options
+        label, low, high, SETTINGS[key], step, key=key_of(key), bind="query-params", persist_state="session", **options
     )
-    note_setting(label, value)
+    note_setting(label, options.get("format", "%s").replace("%d", "%s") % value)
     return value
 
 
-def slide_share(label: str, key: str, low: int, high: int, start: int, step: int = 1) -> float:
+def slide_share(label: str, key: str, low: int, high: int, step: int = 1) -> float:
     """A slider in percent; returns the share, in 0..1."""
-    value = st.slider(
-        label, low, high, start, step, format="%d %%", key=key_of(key), bind="query-params", persist_state="session"
-    )
-    note_setting(label, f"{value} %")
-    return value / 100
+    return slide(label, key, low, high, step, format="%d %%") / 100
 
 
 def note_setting(label: str, value: Any) -> None:
@@ -104,12 +106,25 @@ def explain(text: str) -> None:
     _SHEET.get().captions.append(text)
 
 
-def ask(answer: Answer, key: str) -> None:
-    """Draw the question, and the answer after a click."""
-    with st.container(border=True, key=f"question-{key}"):
+def ask(answer: Answer, step: str) -> None:
+    """Draw the question with its choices, and the answer once the reader has committed to a choice."""
+    with st.container(border=True, key=f"question-{step}"):
         st.markdown(f"**Think first.** {answer.question}")
-        if st.toggle("Show the answer", key=f"answer-{key}"):
-            st.markdown(answer.answer)
+        choice = committed().get(step)
+        st.radio(
+            "Your answer",
+            answer.choices,
+            index=None if choice not in answer.choices else answer.choices.index(choice),
+            key=choice_key(step),
+            disabled=choice is not None,
+            label_visibility="collapsed",
+        )
+        if choice is None:
+            st.button("Commit to this answer", key=f"commit-{step}", on_click=commit, args=(step,))
+            return
+        is_right = choice == answer.right_choice
+        said = "Right." if is_right else f"Not quite: “{answer.right_choice}” is right."
+        st.markdown(f"{':material/check_circle:' if is_right else ':material/cancel:'} **{said}** {answer.answer}")
 
 
 def _draw_text(column: DeltaGenerator, text: str) -> None:

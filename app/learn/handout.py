@@ -1,4 +1,4 @@
-"""The whole lesson as one HTML file: each step with its text, the reader's settings, the pictures and the answer."""
+"""The whole lesson as one HTML file, with or without the answers: text, the reader's settings, charts, questions."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -14,15 +14,18 @@ from app.learn.frame import Answer, Sheet
 
 WIDTH, SMALL = 520, 300  # of charts, in pixels
 MAX_WORDS = 400  # longer texts, which list every bar, are left to the charts
-_START = """<p>When should a machine ask, and why must it be honest about it?</p><p class="note">{{ note }}</p>"""
+_START = """<p>When should a machine ask an expert, and how far can its estimates be trusted?</p>
+<p class="note">{{ note }}</p>"""
 _STEP = """<h2>{{ number }}. {{ title }}</h2><p>{{ text }}</p>
-<p>Set: {{ settings }}</p>
+<p>Settings: {{ settings }}</p>
 <div class="charts">
 {% for svg, name in figures %}<figure>{{ svg }}<figcaption>{{ name }}</figcaption></figure>{% endfor %}
 </div>
 {% for caption in captions %}<p><small>{{ caption }}</small></p>{% endfor %}
 {% for spoken in words %}<p>{{ spoken }}</p>{% endfor %}
-<p><b>Think first.</b> {{ question }}</p><p>{{ answer }}</p>
+<p><b>Think first.</b> {{ question }}</p>
+<ul>{% for choice in choices %}<li>{{ choice }}</li>{% endfor %}</ul>
+{% if answer %}<p><b>Answer: {{ right }}.</b> {{ answer }}</p>{% else %}<p>Why?</p><p><br><br></p>{% endif %}
 """
 _GLOSSARY = """<h2>Glossary</h2>
 <ul>{% for word, meaning, _ in words %}<li><b>{{ word }}.</b> {{ meaning }}</li>{% endfor %}</ul>"""
@@ -31,22 +34,24 @@ Page = tuple[str, Sheet, Answer]
 
 
 def draw(steps: Sequence[Step], now: int, sheet: Sheet, answer: Answer) -> None:
-    """A button that makes the file, then one that saves it. now: the place of the step that is already drawn."""
+    """A button that makes the files, then two that save them. now: the place of the step that is already drawn."""
     with st.container(horizontal=True):
         wanted = st.button(
             "Make a handout",
             icon=":material/description:",
-            help="All steps with your settings, the pictures and the answers, as one HTML file to print or to keep",
+            help="All steps with your settings and charts, as HTML files to print: one for students, one with the "
+            "answers",
         )
         if wanted:
             with st.spinner("Drawing all steps ..."):
                 pages = _all_pages(steps, now, sheet, answer)
-                state.set_handout(html(pages))
-        if state.handout():
-            st.download_button(
-                "Save the handout", state.handout(), "handout.html", "text/html", icon=":material/download:",
-                on_click="ignore",
-            )  # fmt: skip
+                state.set_handouts(html(pages, with_answers=False), html(pages, with_answers=True))
+        labels = ("Save for students", "Save with answers")
+        for label, name, file in zip(labels, ("handout", "handout-answers"), state.handouts(), strict=True):
+            if file:
+                st.download_button(
+                    label, file, f"{name}.html", "text/html", icon=":material/download:", on_click="ignore"
+                )
 
 
 def _all_pages(steps: Sequence[Step], now: int, sheet: Sheet, answer: Answer) -> list[Page]:
@@ -63,14 +68,14 @@ def _all_pages(steps: Sequence[Step], now: int, sheet: Sheet, answer: Answer) ->
     return pages
 
 
-def html(pages: Sequence[Page]) -> str:
+def html(pages: Sequence[Page], *, with_answers: bool) -> str:
     """The file; all text is escaped before its Markdown is read."""
-    steps = [_step_html(number, *page) for number, page in enumerate(pages, 1)]
+    steps = [_step_html(number, *page, with_answer=with_answers) for number, page in enumerate(pages, 1)]
     parts = [render(_START, note=DIAGNOSIS_NOTE), *steps, render(_GLOSSARY, words=glossary.WORDS)]
     return document.page("Learning to defer: a lesson", parts)
 
 
-def _step_html(number: int, title: str, sheet: Sheet, answer: Answer) -> str:
+def _step_html(number: int, title: str, sheet: Sheet, answer: Answer, *, with_answer: bool) -> str:
     width = SMALL if len(sheet.pictures) > 2 else WIDTH
     return render(
         _STEP,
@@ -82,7 +87,9 @@ def _step_html(number: int, title: str, sheet: Sheet, answer: Answer) -> str:
         captions=sheet.captions,
         words=[words for _, _, words in sheet.pictures if len(words) < MAX_WORDS],
         question=plain_html(answer.question),
-        answer=plain_html(answer.answer),
+        choices=[plain_html(choice) for choice in answer.choices],
+        right=plain_html(answer.right_choice),
+        answer=plain_html(answer.answer) if with_answer else "",
     )
 
 

@@ -1,11 +1,20 @@
 """What the links of the lesson carry."""
 
 from app.learn import state
-from app.sharing.carried import Carried, Settings
+from app.sharing import links
+from app.sharing.carried import Carried, Settings, Titles, with_titles
 
 
 def _settings() -> Settings:
-    return {state.STEP: None} | {state.key_of(name): None for name in state.SETTINGS}
+    return with_titles(_titles(), *map(state.key_of, state.SETTINGS))
 
 
-LINKS = Carried(_settings)
+def _titles() -> Titles:
+    return {state.STEP: state.STEPS}
+
+
+def _defaults() -> dict[str, str]:
+    return {state.key_of(name): links.write(start) for name, start in state.SETTINGS.items()}
+
+
+LINKS = Carried(_settings, _titles, _defaults)

@@ -20,4 +20,10 @@ def _titles() -> Titles:
     }
 
 
-LINKS = Carried(_settings, _titles, in_address=True)
+def _defaults() -> dict[str, str]:
+    from app.paper import state
+
+    return {state.SCALE: "quick", state.ACCURACY: "machine_accuracy"}
+
+
+LINKS = Carried(_settings, _titles, _defaults, in_address=True)

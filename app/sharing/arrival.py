@@ -1,27 +1,25 @@
 """The address that a session began with: read once; what in it cannot be used is reported."""
 
+from collections.abc import Mapping
+
 import streamlit as st
+from streamlit.runtime.state import get_session_state
 
 from app.sharing import links, state, teaching
-from app.sharing.carried import Carried, lengthen
+from app.sharing.carried import Carried, lengthen, shorten
 
 RESERVED = teaching.KEYS | {"job", "run", "base"}
 
 
 def arrive(page: Carried) -> None:
-    """Keep the address that the session began with, before the page's widgets read their part of it."""
-    _read_names(page)
-    if state.has_arrived():
-        return
-    given = st.query_params.to_dict()
-    state.set_arrival(given)
-    state.set_teacher(teaching.read(given))
-    # Streamlit's widgets fail on these values, while they drop other junk; RESERVED keys belong to no widget.
-    unusable = [key for key in links.unusable(given) if key not in RESERVED]
-    for key in unusable:
-        del st.query_params[key]
-    if unusable:
-        st.rerun()  # a widget takes its first value from the address that the run began with
+    """Prepare the address for the page's widgets, and keep what the session began with."""
+    given = {key: st.query_params.get_all(key) for key in st.query_params}
+    if not state.has_arrived():
+        texts = {key: values[-1] for key, values in given.items()}
+        state.set_arrival(texts)
+        state.set_teacher(teaching.read(texts))
+    if given:
+        _replace(given, _readable(given, page))
 
 
 def note_junk(page: Carried) -> None:
@@ -40,12 +38,33 @@ def note_junk(page: Carried) -> None:
         st.info(note, icon=":material/link_off:")
 
 
-def _read_names(page: Carried) -> None:
-    """Replace lasting names in the address by titles, and rerun where there was one."""
-    if not st.query_params:
+def _readable(given: Mapping[str, list[str]], page: Carried) -> dict[str, list[str]]:
+    """The address as Streamlit's widgets read it: titles for names, and no empty text, no nan and no default.
+
+    Widgets fail on the first two, and each of them takes its default out of the address by an entry in the browser's
+    history.
+    """
+    titles, defaults = page.titles(), page.defaults()
+    dropped = {key for key, values in given.items() if links.unusable({key: values[-1]}) and key not in RESERVED}
+    dropped |= {
+        key
+        for key, text in defaults.items()
+        if shorten([(key, one) for one in given.get(key, [])], titles) == [(key, text)]
+    }
+    return {key: values for key, values in (given | lengthen(given, titles)).items() if key not in dropped}
+
+
+def _replace(given: Mapping[str, list[str]], readable: Mapping[str, list[str]]) -> None:
+    """Have this run's widgets read another address than the browser shows, which is left as it is.
+
+    `st.query_params` would change the browser's too, with an entry in its history, and refuses settings that a widget
+    is bound to, as they are after Back.
+    """
+    if readable == given:
         return
-    given = {key: st.query_params.get_all(key) for key in st.query_params}
-    changed = lengthen(given, page.titles())
-    if changed:
-        st.query_params.update(changed)
-        st.rerun()  # a widget takes its first value from the address that the run began with
+    with get_session_state().query_params() as address:
+        for key in given:
+            address.discard_param_no_forward_msg(key)
+        for key, values in readable.items():
+            address.set_with_no_forward_msg(key, values[0] if len(values) == 1 else values)
+        address.set_initial_query_params_from_current()

@@ -17,13 +17,15 @@ Settings = Mapping[str, Shown | None]  # key of a setting -> how its value is wr
 class Carried:
     """settings: everything that a page's address may contain; None for a page without settings.
 
-    titles: names of choices, where Streamlit's own address writes the titles shown. in_address: the settings are read
-    from the address, and not from the session. repeated: keys that may come several times. for_a_class: a teacher may
-    add to its links.
+    titles: names of choices, where Streamlit's own address writes the titles shown. defaults: values, as a link writes
+    them, that links leave out; they stay the same as long as the version of links does. in_address: the settings are
+    read from the address, and not from the session. repeated: keys that may come several times. for_a_class: a teacher
+    may add to its links.
     """
 
     settings: Callable[[], Settings | None] = lambda: None
     titles: Callable[[], Titles] = dict
+    defaults: Callable[[], Mapping[str, str]] = dict
     in_address: bool = False
     repeated: tuple[str, ...] = ()
     for_a_class: bool = False
@@ -42,6 +44,11 @@ def shorten(settings: Iterable[tuple[str, str]], titles: Titles) -> list[tuple[s
     """Settings for an address, with names in place of titles."""
     names = {key: {title: name for name, title in choices.items()} for key, choices in titles.items()}
     return [(key, names.get(key, {}).get(text, text)) for key, text in settings]
+
+
+def without_defaults(settings: Iterable[tuple[str, str]], defaults: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The settings that differ from their defaults."""
+    return [(key, text) for key, text in settings if defaults.get(key) != text]
 
 
 def lengthen(given: Mapping[str, list[str]], titles: Titles) -> dict[str, list[str]]:

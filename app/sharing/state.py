@@ -6,7 +6,9 @@ import streamlit as st
 
 from app.sharing.teaching import TeacherSettings
 
+ENTERED = "share_prediction"  # of the widget in which a student enters a prediction
 _ARRIVAL, _WAITING, _TEACHER, _REVEALED = "share_arrival", "share_waiting", "share_teacher", "share_revealed"
+_PREDICTION, _EMPTY = "share_predicted", "share_prediction_empty"
 
 
 def has_arrived() -> bool:
@@ -53,3 +55,22 @@ def is_revealed(settings: Hashable) -> bool:
 def reveal(settings: Hashable) -> None:
     """Show the results of these settings."""
     st.session_state[_REVEALED] = settings
+
+
+def predict(settings: Hashable) -> None:
+    """Keep the prediction that was entered and show the results of these settings, unless nothing was entered."""
+    entered = st.session_state.get(ENTERED)
+    st.session_state[_EMPTY] = entered is None
+    if entered is not None:
+        st.session_state[_PREDICTION] = f"{entered:g}" if isinstance(entered, float) else str(entered)
+        reveal(settings)
+
+
+def prediction() -> str:
+    """The last prediction; "" without one."""
+    return st.session_state.get(_PREDICTION, "")
+
+
+def is_empty_prediction() -> bool:
+    """Whether a prediction was last sent without anything entered."""
+    return st.session_state.get(_EMPTY, False)

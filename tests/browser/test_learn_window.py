@@ -32,9 +32,9 @@ def test_a_step_and_what_was_moved_come_back_by_the_address(page, context, serve
     other.close()
 
 
-def test_a_step_that_does_not_exist_opens_the_first(page, server):
-    open_page(page, server, "learn", step="ninety", learn_asked="9000")
-    expect(page.get_by_role("heading", name=re.compile("^1. "))).to_be_visible()
+def test_a_step_that_does_not_exist_opens_the_warm_up(page, server):
+    open_page(page, server, "learn", step="ninety")
+    expect(page.get_by_role("heading", name=re.compile("^Warm-up"))).to_be_visible()
     expect(page.get_by_test_id("stAlert").filter(has_text="step = ninety cannot be used")).to_be_visible()
 
 
@@ -48,18 +48,37 @@ def tab_to(page, target, most=60):
 
 
 def test_the_lesson_is_read_and_answered_by_keyboard_alone(page, server):
-    open_page(page, server, "learn")
-    tab_to(page, slider(page, "Handed to the expert"))
+    open_page(page, server, "learn", step=1)
+    tab_to(page, slider(page, "Share deferred to the expert"))
     before = picture_text(page)
     page.keyboard.press("End")
     page.wait_for_function("before => document.querySelector('.for-screen-readers').textContent !== before", arg=before)
-    assert picture_text(page).startswith("With 100 % handed over")
-    tab_to(page, page.get_by_role("switch", name="Show the answer").or_(page.get_by_role("checkbox")))
-    page.keyboard.press("Space")
-    expect(page.get_by_text("Because they err on different cases.")).to_be_visible()
+    assert picture_text(page).startswith("With 40 % deferred")
+    tab_to(page, page.get_by_role("radio").first)
+    page.keyboard.press("ArrowDown")
+    tab_to(page, page.get_by_role("button", name="Commit to this answer"))
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Of the photographs that the machine gets wrong")).to_be_visible()
     tab_to(page, page.get_by_role("button", name="Next"))
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name=re.compile("^2. "))).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_be_in_viewport()
+
+
+def test_a_full_link_is_one_entry_of_the_history_and_back_never_fails(page, server):
+    page.goto("about:blank")
+    before = page.evaluate("history.length")
+    open_page(page, server, "compare", v=1, price="0.05", budget=100, compare_bins=15, compare_bin_kind="equal_width")
+    assert page.evaluate("history.length") == before + 1
+    page.get_by_role("link", name="The paper").click()
+    page.get_by_role("heading", name="The paper").wait_for()
+    page.goto(f"{server}/paper?v=1&result=k&scale=quick")
+    page.get_by_role("heading", level=2).first.wait_for()
+    page.get_by_role("button", name="Table 1: calibration error").click()
+    page.wait_for_url("**result=Table*")
+    page.go_back()
+    expect(page.get_by_role("combobox", name="Result")).to_have_value("Accuracy against k")
+    assert page.get_by_text("encountered an error").count() == 0
 
 
 def test_the_live_lab_is_worked_by_tab_arrows_and_enter(page, server):
@@ -77,19 +96,19 @@ def test_the_live_lab_is_worked_by_tab_arrows_and_enter(page, server):
 def test_the_shared_link_restores_the_lab_with_what_the_teacher_asked_for(page, context, server):
     page.goto(f"{server}/lab?{urlencode(QUICK | {'digits_3': 40, 'seed': 5})}")
     settle(page)
-    page.get_by_role("button", name="Share this page").click()
+    page.get_by_role("button", name="Share").click()
     page.get_by_text("For a class", exact=True).click()
     page.get_by_role("textbox", name="A question to the students").fill("What happens at 0 %?")
     page.keyboard.press("Control+Enter")
     page.get_by_text("Results only after a click").click()
-    code = page.get_by_test_id("stCode")
+    code = page.get_by_test_id("stCode").first
     expect(code).to_contain_text("veil=1")
     expect(code).to_contain_text("ask=What+happens")
     link = code.inner_text().replace("\n", "")
     assert "digits_3=40" in link
     assert "seed=5" in link
     assert "v=1" in link
-    expect(page.get_by_text("The same link for a camera")).to_be_visible()
+    expect(page.get_by_role("img", name="QR code of the link")).to_be_visible()
     student = context.new_page()
     student.goto(link)
     expect(student.get_by_text("What happens at 0 %?")).to_be_visible()

@@ -10,7 +10,7 @@ import l2d_core
 from app.about import facts
 from app.jobs.run_index import run_index
 from app.kit import glossary
-from app.sharing import foot
+from app.sharing import share
 from l2d_core.datasets import LAB_DATASETS, cifar10, ham10000
 
 ABOUT = "about/page.py"
@@ -113,5 +113,5 @@ def test_how_long_a_closed_tab_is_kept_is_told_as_the_server_is_set(monkeypatch)
     assert "for 77 seconds" in " ".join(words(open_about()).split())
 
 
-def test_the_citation_is_that_of_the_foot():
-    assert (foot.CITATION % l2d_core.__version__).strip() in [code.value for code in open_about().code]
+def test_the_citation_is_that_of_every_page():
+    assert (share.CITATION % l2d_core.__version__).strip() in [code.value for code in open_about().code]

@@ -9,7 +9,7 @@ import pytest
 from lab_page import charts, open_home, spoken, tables_of
 from paper_page import FINDINGS, PAPER, SETTING, assert_sound, keep, made, number, open_paper, words
 
-from app.paper import results
+from app.paper import results, scoreboard
 from app.paper.words import FINDINGS as FINDING_KINDS
 from l2d_core.reproductions import ONLY_QUICK, REPRODUCTIONS
 from l2d_core.reproductions.findings import KINDS, Finding
@@ -222,10 +222,49 @@ def test_a_result_that_is_not_there_is_said_so_with_the_command_that_makes_it(sc
 def test_a_result_that_only_the_quick_scale_has_leads_back_to_it(root):
     keep(root, "ham10000")
     app = open_paper("ham10000", scale="paper")
-    assert "only the scale Quick" in words(app)
-    app.button[0].click().run()
+    assert "only at the scale Quick" in words(app)
+    next(button for button in app.button if "scale Quick" in button.label).click().run()
     assert_sound(app)
     assert len(charts(app)) == NUMBER_OF_CHARTS["ham10000"]
+
+
+def test_the_scoreboard_has_a_row_for_each_result_that_opens_it(root):
+    for name in ("k", "table1"):
+        keep(root, name)
+    app = open_paper("k")
+    rows = {button.label: button for button in app.button}
+    assert list(rows)[: len(results.TITLES)] == list(results.TITLES.values())
+    assert words(app).count("not made at this scale") == len(results.TITLES) - 2
+    rows[results.TITLES["table1"]].click().run()
+    assert_sound(app)
+    assert app.session_state["result"] == "table1"
+    assert len(charts(app)) == NUMBER_OF_CHARTS["table1"]
+
+
+def test_the_scoreboard_counts_directions_and_sizes_apart():
+    inside, outside, one_seed = 0.11, 0.2, 0.3
+    rows = [number(SETTING, "softmax", "odds", "ece", 0.1, paper) for paper in (inside, outside, None)]
+    rows += [number(SETTING, "softmax", "proxy", "ece", 0.3, one_seed, seeds=1)]
+    agrees, differs, unclear, beside = (Finding(kind, "text") for kind in ("agrees", "differs", "open", "beside"))
+    result = made("table1", table=as_table(rows), findings=(agrees, agrees, differs, unclear, beside))
+    score = scoreboard.score_of("table1", result)
+    assert (score.direction, score.size) == ((2, 1, 1), (1, 1, 1))
+    sized = scoreboard.score_of("figure2", replace(result, findings=(agrees, agrees, differs, unclear, beside)))
+    assert sized.direction == (1, 0, 0)  # three of the findings are on the sizes
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ((2, 0, 1), ":blue[:material/check_circle:] 2 of 2 as in the paper"),
+        ((1, 2, 0), ":violet[:material/contrast:] 1 of 3 as in the paper"),
+        ((0, 2, 0), ":orange[:material/cancel:] 0 of 2 as in the paper"),
+        ((0, 0, 1), ":gray[:material/radio_button_unchecked:] inconclusive"),
+        ((0, 0, 0), ":gray[:material/radio_button_unchecked:] nothing to compare"),
+    ],
+)
+def test_a_score_has_its_own_colour_shape_and_words(counts, words):
+    assert scoreboard._say(counts) == words
 
 
 def test_an_address_names_the_result_and_the_scale(root):
@@ -257,3 +296,12 @@ def test_every_shipped_result_is_drawn(monkeypatch, scale, name):
     app = open_paper(name, scale=scale)
     assert_sound(app)
     assert charts(app)
+
+
+@pytest.mark.parametrize(("scale", "name"), shipped())
+def test_the_findings_on_sizes_are_those_of_the_papers_numbers(monkeypatch, scale, name):
+    """So that the others, which the scoreboard counts, are on directions."""
+    monkeypatch.setattr(results, "ROOT", SHIPPED)
+    result = results.load(scale, name).result
+    sizes = [finding for finding in result.findings if "the paper's " in finding.text and ": ours " in finding.text]
+    assert len(sizes) == (result.table["paper"].notna().sum() if name in scoreboard.SIZED else 0)

@@ -16,10 +16,21 @@ from app.lab.links import LINKS as LAB_LINKS
 from app.learn import state as learn_state
 from app.lesions.links import LINKS as LESION_LINKS
 from app.paper.links import LINKS as PAPER_LINKS
-from app.sharing import carried, foot, links, state, teaching
+from app.sharing import carried, links, share, state, teaching
 from app.sharing.teaching import TeacherSettings
 from l2d_core.common.paths import PROGRAM
 from l2d_core.datasets import LAB_DATASETS
+
+
+def open_share(app):
+    """Open the dialog from the header."""
+    return app.button(key=share.OPEN).click().run()
+
+
+def link_of(app):
+    """The link in the dialog."""
+    (link,) = [code.value for code in app.code if code.value.startswith("http")]
+    return link
 
 
 @pytest.mark.parametrize(
@@ -107,8 +118,10 @@ def test_opening_a_link_says_what_of_it_did_not_work():
 
 
 def test_a_teachers_wishes_survive_a_link():
-    wishes = TeacherSettings(frozenset({"expert", "seeds"}), frozenset({"data"}), "What happens at 0 %?", True)
-    assert teaching.read(teaching.write(wishes)) == wishes
+    groups = frozenset({"expert", "seeds"}), frozenset({"data"})
+    for prediction in ((), ("number",), ("goes up", "stays & falls", "?")):
+        wishes = TeacherSettings(*groups, "What happens at 0 %?", True, prediction)
+        assert teaching.read(teaching.write(wishes)) == wishes
     assert teaching.write(TeacherSettings()) == {}
     assert not TeacherSettings()
 
@@ -129,6 +142,8 @@ def test_junk_in_a_teachers_link_is_left_out():
         ({"lock": ""}, "lock"),
         ({"veil": "maybe"}, "veil = maybe cannot be used; results are shown at once"),
         ({"ask": "c" * 301}, "longer than 300"),
+        ({"predict": "only one"}, "predict = only one cannot be used: it must be number, or 2 to 6 answers"),
+        ({"predict": "a|" + "b" * 61}, "predict = a?bbb"),
     ],
 )
 def test_junk_in_a_teachers_link_is_named(given, word):
@@ -194,6 +209,38 @@ def test_results_wait_for_a_click_and_wait_again_when_a_setting_changes():
     assert not app.exception
 
 
+def test_a_prediction_is_asked_for_before_the_results_and_shown_beside_them():
+    answers = ("**rises** <b>", "falls")
+    app = taught(prediction=answers)
+    assert not app.get("vega_lite_chart")
+    assert not set("*<>") & set("".join(app.radio(key=state.ENTERED).options))
+    submit(app)
+    assert not app.get("vega_lite_chart")
+    assert any("Enter what you expect first" in caption.value for caption in app.caption)
+    submit(app.radio(key=state.ENTERED).set_value(answers[0]))
+    assert app.get("vega_lite_chart")
+    assert f"You expected: **{plain(answers[0])}**" in [note.value for note in app.info]
+    app.slider(key="digits_3").set_value(0).run()
+    assert not app.get("vega_lite_chart")
+
+
+def test_a_number_can_be_asked_for():
+    app = taught(prediction=(teaching.NUMBER,))
+    submit(app.number_input(key=state.ENTERED).set_value(12.5))
+    assert "You expected: **12.5**" in [html.unescape(note.value) for note in app.info]
+
+
+def submit(place):
+    app = getattr(place, "root", place)
+    return next(button for button in app.button if button.label == "Show the results").click().run()
+
+
+def test_a_teacher_makes_a_link_that_asks_for_a_prediction():
+    app = open_digits(share_predict="choice", share_answers="rises\n\nfalls\nfalls")
+    open_share(app)
+    assert parse_qs(urlsplit(link_of(app)).query)["predict"] == ["rises|falls"]
+
+
 def test_without_a_teacher_nothing_is_hidden_locked_or_asked():
     app = open_digits()
     assert not any("teacher" in text.lower() for text in texts(app))
@@ -201,40 +248,38 @@ def test_without_a_teacher_nothing_is_hidden_locked_or_asked():
 
 
 def test_the_qr_code_is_a_drawing_without_any_script():
-    code = foot.qr_code("http://host/lab?v=1&data=" + "x" * 600)
+    code = share.qr_code("http://host/lab?v=1&data=" + "x" * 600)
     assert code.startswith("<svg")
     assert "script" not in code
 
 
 @pytest.mark.parametrize(
     ("page", "given"),
-    [("home/page.py", {"x": "y" * 6000}), ("about/page.py", {"q": "y" * 6000}), ("home/page.py", {"x": "問" * 400})],
+    [("about/page.py", {"q": "y" * 6000}), ("about/page.py", {"x": "問" * 400})],
 )
 def test_a_link_too_long_for_a_qr_code_is_shown_without_one_and_says_why(page, given):
     app = open_home().switch_page(page)
     for key, text in given.items():
         app.query_params[key] = text
-    app.session_state["share"] = True
-    app.run()
+    open_share(app)
     assert not app.exception
     assert any("?v=1&" in code.value for code in app.code)
-    assert any(caption.value.startswith("No QR code") for caption in app.caption)
+    assert any("too many for a QR code" in caption.value for caption in app.caption)
 
 
 def test_citations_have_the_version_and_the_paper():
     import l2d_core
 
-    assert f"version = {{{l2d_core.__version__}}}" in foot.CITATION % l2d_core.__version__
+    assert f"version = {{{l2d_core.__version__}}}" in share.CITATION % l2d_core.__version__
     assert f"version: {l2d_core.__version__}" in (PROGRAM / "CITATION.cff").read_text(encoding="utf-8")
 
 
 def test_the_link_of_a_page_with_trainings_gives_away_no_owners_secret():
-    app = open_home()
+    app = open_home().switch_page("about/page.py")
     app.query_params["job"] = "20261128-000000.secret"
     app.query_params["run"] = ["shipped/a", "shipped/b"]
-    app.session_state["share"] = True
-    app.run()
-    (address,) = [code.value for code in app.code]
+    open_share(app)
+    address = link_of(app)
     assert "secret" not in address
     assert address.endswith("?v=1&run=shipped%2Fa&run=shipped%2Fb")
 
@@ -291,6 +336,13 @@ def test_what_waits_for_a_step_is_forgotten_on_another_page():
     assert not any("learn_draw" in note.value for note in app.info)
 
 
+def test_a_link_leaves_out_what_stands_at_its_default():
+    app = open_share(open_link(LEARN, {"step": "1", "learn_asked": "25"}))
+    assert parse_qs(urlsplit(link_of(app)).query) == {"v": ["1"], "step": ["1"], "learn_asked": ["25"]}
+    app = open_share(open_link(LEARN, {"step": "1"}))
+    assert parse_qs(urlsplit(link_of(app)).query) == {"v": ["1"], "step": ["1"]}
+
+
 def test_names_stand_in_an_address_for_titles_and_both_are_read():
     titles = {"data": {"a": "First: one", "b": "Second"}}
     assert carried.shorten([("data", "First: one"), ("data", "b"), ("x", "Second")], titles) == [
@@ -322,18 +374,16 @@ def test_a_link_by_name_and_an_old_one_by_title_open_the_same_and_the_new_link_h
     app = open_link(LAB, {"data": data, "wrong": wrong, "digits_epochs": "4", "seeds": "1"})
     assert not app.info
     assert (app.session_state["data"], app.session_state["wrong"]) == ("digits", "all")
-    app.session_state["share"] = True
-    app.run()
-    asked = parse_qs(urlsplit(app.code[0].value).query)
-    assert (asked["data"], asked["wrong"], asked["bin_kind"]) == (["digits"], ["all"], ["equal_width"])
+    open_share(app)
+    asked = parse_qs(urlsplit(link_of(app)).query)
+    assert (asked["data"], asked["wrong"]) == (["digits"], ["all"])
 
 
 def test_a_choice_of_several_is_linked_by_their_names():
     app = open_link("paper/page.py", {"result": "budgets", "paper_methods": ["triage", "Softmax"]})
     assert app.session_state["paper_methods"] == ["triage", "softmax"]
-    app.session_state["share"] = True
-    app.run()
-    asked = parse_qs(urlsplit(app.code[-1].value).query)
+    open_share(app)
+    asked = parse_qs(urlsplit(link_of(app)).query)
     assert asked == {"v": ["1"], "result": ["budgets"], "paper_methods": ["triage", "softmax"]}
 
 
@@ -350,16 +400,13 @@ def test_a_link_of_compare_carries_runs_and_every_setting_and_junk_in_one_is_not
     given = {"run": ["shipped/cifar10-one_vs_all"], "price": "0.07", "compare_bin_kind": "Equal mass"}
     app = open_link(COMPARE, given | {"recalibration": "Platt"})
     assert not app.info[1:]  # but for that of no chosen cases
-    app.session_state["share"] = True
-    app.run()
-    (address,) = [code.value for code in app.code]
+    open_share(app)
+    address = link_of(app)
     asked = parse_qs(urlsplit(address).query)
     assert asked == {
         "v": ["1"],
         "run": ["shipped/cifar10-one_vs_all"],
         "price": ["0.07"],
-        "budget": ["100"],
-        "compare_bins": ["15"],
         "compare_bin_kind": ["equal_mass"],
         "recalibration": ["platt"],
     }
@@ -375,7 +422,7 @@ def test_a_run_that_is_named_by_nothing_takes_no_other_run_out_of_the_address():
 
 
 def test_a_page_with_nothing_to_show_can_be_shared_all_the_same(monkeypatch):
-    assert open_link(COMPARE, {"run": ["here/gone"]}).get("popover")
+    assert open_link(COMPARE, {"run": ["here/gone"]}).button(key=share.OPEN)
 
     def broken(*_, **__):
         raise ValueError("broken")
@@ -383,7 +430,7 @@ def test_a_page_with_nothing_to_show_can_be_shared_all_the_same(monkeypatch):
     monkeypatch.setattr(shared.fit_board(), "get", broken)
     app = open_link(LAB, {})
     assert app.error[0].value == "broken"
-    assert app.get("popover")
+    assert app.button(key=share.OPEN)
 
 
 @pytest.mark.parametrize(
