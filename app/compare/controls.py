@@ -67,9 +67,9 @@ def draw_view(comparison: Comparison) -> View:
             "Recalibrate",
             RECALIBRATIONS,
             "recalibration",
-            "A correction of P(the expert is right), fitted on each system's validation cases; decisions are then made "
-            "by the corrected estimate. Temperature divides the network's logits, Platt is a line on the log-odds of "
-            "deferring, isotonic is any rising function of the estimate.",
+            "A correction of P(the expert is right) and of the machine's confidence, fitted on each system's "
+            "validation cases; decisions are then made by both corrected numbers. Temperature divides the network's "
+            "logits, Platt is a line on the log-odds, isotonic is any rising function.",
         )
         estimate = View.estimate
         if comparison.has_choice:

@@ -112,6 +112,22 @@ def written(name: str, value: float | None) -> str:
     return percent(value, 2) if value is None or MEASURES[name].percent else f"{value:.5f}"
 
 
+def falls(first: Statistic, other: Statistic) -> bool:
+    """Whether the other number is lower by at least 0.1 points."""
+    return None not in (first.value, other.value) and first.value - other.value >= 0.001
+
+
+def changed(name: str, old: Statistic, new: Statistic) -> str:
+    """A measure before and after, such as "ECE 7.04 % before, 7.74 % after"."""
+    return f"{TITLES[name]} {percent(old.value, 2)} before, {percent(new.value, 2)} after"
+
+
+def lost_accuracy(old: Statistic, new: Statistic, found: Difference) -> str:
+    """The same of the system accuracy, with the interval of the difference in points."""
+    interval = f"{_percent_points(found.low)} to {_percent_points(found.high)}"
+    return f"{changed('system', old, new)} (95 % interval of the change {interval} points)"
+
+
 def name_of(look: Look) -> str:
     """A system's name after a mark in its colour, as HTML."""
     return f'<span class="mark" style="background: {look.color}"></span><b>{escape(look.title)}</b>'

@@ -60,7 +60,7 @@ def page(scene: Scene) -> str:
         _section("How they are looked at", _table(_view_table(scene))),
         _section("Settings that differ", _table(settings_table(scene))),
         _details("All settings", _table(settings_table(scene, differing=False))),
-        _section("Key numbers", _table(_numbers_table(scene))),
+        _section("Key numbers", f"{_table(_numbers_table(scene))}{_list(scene.harms) if scene.harms else ''}"),
         _section(f"Differences from {scene.names[scene.base]}", _differences(scene)) if scene.differences else "",
         *(_figures(title, pictures, start) for title, start in _SECTIONS.items()),
     ]

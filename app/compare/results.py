@@ -67,6 +67,8 @@ def _draw_numbers(scene: Scene) -> DeltaGenerator:
     compare_numbers.draw_cards(scene.looks, scene.numbers, scene.before, scene.bins)
     if scene.view.recalibration != "none":
         st.html(f"<small>{compare_numbers.correction_words(scene.looks, scene.corrections)}</small>")
+    for line in scene.harms:
+        st.warning(plain(line), icon=":material/trending_down:")
     return st.container()
 
 

@@ -77,9 +77,32 @@ class Scene:
         """The numbers of recalibrated systems without recalibration; None for the others."""
         if all(one.recalibration.method == "none" for one in self.seen):
             return [None] * len(self.seen)
-        old = replace(self, view=replace(self.view, recalibration="none"))
         is_new = [one.recalibration.method != "none" for one in self.seen]
-        return [one if new else None for one, new in zip(old.numbers, is_new, strict=True)]
+        return [one if new else None for one, new in zip(self.uncorrected.numbers, is_new, strict=True)]
+
+    @cached_property
+    def uncorrected(self) -> "Scene":
+        """The same without recalibration."""
+        return replace(self, view=replace(self.view, recalibration="none"))
+
+    @cached_property
+    def harms(self) -> list[str]:
+        """What recalibration makes worse, as plain text, one line per system."""
+        return [line for place, old in enumerate(self.before) if old and (line := self._harm(place, old))]
+
+    def _harm(self, place: int, old: Numbers) -> str:
+        new, worse = self.numbers[place], []
+        if compare_numbers.falls(old["system"], new["system"]) and self.comparison.has_labels:
+            sides = [(one.seen[place], one.shares[place]) for one in (self.uncorrected, self)]
+            (first, first_deferred), (other, other_deferred) = sides
+            found = accuracy_difference(first, other, first_deferred, other_deferred)
+            worse.append(compare_numbers.lost_accuracy(old["system"], new["system"], found))
+        if compare_numbers.falls(new["ece"], old["ece"]):
+            worse.append(compare_numbers.changed("ece", old["ece"], new["ece"]))
+        if not worse:
+            return ""
+        worse.append(compare_numbers.changed("coverage", old["coverage"], new["coverage"]))
+        return f"Recalibration makes {self.names[place]} worse on these test cases. {'; '.join(worse)}."
 
     @cached_property
     def corrections(self) -> list[str]:

@@ -43,7 +43,7 @@ def temperature(result: Reproduction) -> None:
     with st.expander("Temperatures, seed by seed", icon=":material/thermostat:"):
         table = result.details["temperatures"]
         rules = [SCALING[str(rule)].title if rule in SCALING else str(rule) for rule in table["rule"]]
-        names = {name: name for name in ("setting", "rule", "seed", "temperature")}
+        names = {name: name for name in ("setting", "rule", "seed", "temperature", "shift") if name in table}
         show(table.assign(rule=rules), {**names, "log_loss": "log loss on test"}, is_share=False)
 
 

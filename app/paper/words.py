@@ -31,7 +31,7 @@ RULES = {
 SCALING = {
     "none": replace(ESTIMATORS["sigmoid"], title="As trained"),
     "temperature": Look("Temperature", ESTIMATORS["sigmoid"].color, "triangle-up", (6, 3)),
-    "temperature, the authors' rule": Look("The authors' rule", ESTIMATORS["sigmoid"].color, "diamond", (2, 2)),
+    "slope and shift, the authors' rule": Look("The authors' rule", ESTIMATORS["sigmoid"].color, "diamond", (2, 2)),
 }
 
 

@@ -12,7 +12,7 @@ from l2d_core.data import Scores
 from l2d_core.evaluation.curves import columns_at
 from l2d_core.evaluation.deferral import best_expert, deferral_order
 from l2d_core.evaluation.margins import gain_margin
-from l2d_core.evaluation.probabilities import clip_probability, machine_confidence
+from l2d_core.evaluation.probabilities import clip_probability
 from l2d_core.evaluation.recalibration import Recalibration, raw
 from l2d_core.surrogates import SURROGATES
 
@@ -46,8 +46,8 @@ class EstimatorView:
 
     @cached_property
     def confidence(self) -> np.ndarray:
-        """The probability of the machine's class, (N,)."""
-        return machine_confidence(self.logits, self.surrogate, self.num_experts)
+        """The probability of the machine's class, (N,), recalibrated where the expert's is."""
+        return self.recalibration.confidence(self.logits, self.num_experts)
 
     @cached_property
     def machine_class(self) -> np.ndarray:

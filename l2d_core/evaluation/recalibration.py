@@ -1,12 +1,13 @@
-"""Recalibration: estimates of "the expert is right" corrected by what came true on other cases, held out.
+"""Recalibration of both sides of the decision: "the expert is right" and "the machine is right", on held-out cases.
 
-Each is fitted and applied on one scale, that of the network: temperature on its logits, Platt on the log-odds of
-deferring z, which is g_d for a sigmoid and g_d - ln sum_k e^{g_k} for a softmax, isotonic on the order of the raw
-estimates. So softmax odds above 1 are not cut off before they are corrected.
+A corrected estimate of the expert decides well only against a corrected confidence of the machine. Each correction is
+fitted and applied on one scale, that of the network: temperature on its logits, Platt on the log-odds, isotonic on the
+order of the raw estimates. The log-odds of deferring z are g_d for a sigmoid and g_d - ln sum_k e^{g_k} for a softmax,
+so that softmax odds above 1 are not cut off before they are corrected. The machine's class stays the same.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from scipy import special
 
 from l2d_core.common.checks import ArrayLike, require_known
 from l2d_core.data import Scores
+from l2d_core.evaluation.accuracy import machine_is_right
+from l2d_core.evaluation.probabilities import machine_confidence
 from l2d_core.surrogates import SURROGATES
 
 RECALIBRATIONS = {
@@ -30,19 +33,26 @@ NUM_TRIED = 60
 LARGEST = 1e300  # of a logit: some times as much is still a number
 NEAREST = 1e-6  # to 0 and 1, in the log loss: an estimate of 1 that fails costs 13.8 nats, rather than infinitely many
 
+BISECTIONS = 40  # of the log of a temperature, to 1e-11
+
 Estimate = Callable[[np.ndarray, int], np.ndarray]  # (logits (N, K+J), num_experts) -> (N, J)
+Confidence = Callable[[np.ndarray, int], np.ndarray]  # the same -> (N,), of the machine's class
+Fitted = tuple[dict[str, float], Callable[[np.ndarray, int], np.ndarray]]
 
 
 @dataclass(frozen=True)
 class Recalibration:
     """A correction that was fitted. parameters: temperature; slope and offset; or how many levels; none for "none".
 
-    note: why it is not to be trusted; "" where there is no such reason.
+    machine_parameters: the same of the machine's side, the lowest and the highest temperature where each class has its
+    own. note: why it is not to be trusted; "" where there is no such reason.
     """
 
     method: str
     parameters: Mapping[str, float]
     estimate: Estimate
+    machine_parameters: Mapping[str, float]
+    machine: Confidence
     note: str = ""
 
     def apply(self, logits: ArrayLike, num_experts: int = 1) -> Float64[np.ndarray, "N J"]:
@@ -52,43 +62,56 @@ class Recalibration:
         """
         return self.estimate(np.asarray(logits, dtype=np.float64), num_experts)
 
+    def confidence(self, logits: ArrayLike, num_experts: int = 1) -> Float64[np.ndarray, " N"]:
+        """The corrected probability that the machine's class is the right one, (N,). Arguments as in `apply`."""
+        return self.machine(np.asarray(logits, dtype=np.float64), num_experts)
+
     def describe(self) -> str:
-        """The parameters in words, such as "temperature 1.43", and the note."""
-        parameters = ", ".join(f"{name} {value:.3g}" for name, value in self.parameters.items()) or "as it is"
-        return f"{parameters}; {self.note}" if self.note else parameters
+        """The parameters in words, such as "expert: temperature 1.43; machine: temperature 1.2", and the note."""
+        sides = {"expert": self.parameters, "machine": self.machine_parameters}
+        told = [
+            f"{side}: {', '.join(f'{name} {value:.3g}' for name, value in own.items())}"
+            for side, own in sides.items()
+            if own
+        ]
+        return "; ".join([*(told or ["as it is"]), *([self.note] if self.note else [])])
 
 
 def raw(surrogate: str, estimator: str | None = None) -> Recalibration:
     """No correction: the estimator itself, by default the surrogate's first. ValueError on an unknown name."""
-    return Recalibration("none", {}, _estimator(surrogate, estimator))
+    return Recalibration("none", {}, _estimator(surrogate, estimator), {}, _confidence(surrogate))
 
 
 def fit_recalibration(method: str, scores: Scores, estimator: str | None = None) -> Recalibration:
-    """Fit a correction of a name in `RECALIBRATIONS` to held-out cases; that of all experts together.
+    """Fit a correction of a name in `RECALIBRATIONS` to held-out cases: of all experts together, and of the machine.
 
-    temperature: the estimator at logits / T, T in 0.02..50 of the least log loss; it never changes an argmax of the
-    logits. Source: Guo and others 2017.
+    temperature: the estimator at logits / T, T in 0.02..50 of the least log loss. The machine's classes have one T
+    where they share a softmax, by the log loss of the true class; one each where each has a sigmoid.
+    Source: Guo and others 2017.
     platt: sigmoid(a z + b) of the least log loss, towards (n_1 + 1) / (n_1 + 2) and 1 / (n_0 + 2), n_1 and n_0 the
     answers that were right and that were not, so that it exists for any data. Source: Platt 1999.
     isotonic: the rising function of least squares, straight lines between its steps. Source: Zadrozny and Elkan 2002.
 
-    Answers that are missing do not count. Its note says so where the others are all right, or all wrong. ValueError on
-    an unknown method, surrogate or estimator, or no answers.
+    Answers that are missing do not count. Its note says so where one side is always right, or always wrong. ValueError
+    on an unknown method, surrogate or estimator, or no answers.
     """
     require_known("method", method, RECALIBRATIONS)
-    estimate = _estimator(scores.surrogate, estimator)
-    asked = scores.answers >= 0
+    if method == "none":
+        return raw(scores.surrogate, estimator)
+    estimate, asked = _estimator(scores.surrogate, estimator), scores.answers >= 0
     if not asked.any():
         raise ValueError("a recalibration is fitted to the experts' answers, and there are none")
-    return replace(_FITS[method](estimate, scores, asked), note=_note(method, scores.expert_correct[asked]))
+    fit_expert, fit_machine = _FITS[method]
+    note = _note(method, "answers", scores.expert_correct[asked]) or _note(method, "classes", machine_is_right(scores))
+    return Recalibration(method, *fit_expert(estimate, scores, asked), *fit_machine(scores), note)
 
 
-def _note(method: str, right: np.ndarray) -> str:
-    if method == "none" or right.any() != right.all():
+def _note(method: str, what: str, right: np.ndarray) -> str:
+    if right.any() != right.all():
         return ""
     constant = ", so that all estimates become one constant" if method == "isotonic" else ""
-    answers = f"all {len(right):,} answers are {'right' if right[0] else 'wrong'}"
-    return f"fitted on one outcome only: {answers}{constant}"
+    whose = {"answers": "answers", "classes": "of the machine's classes"}[what]
+    return f"fitted on one outcome only: all {len(right):,} {whose} are {'right' if right[0] else 'wrong'}{constant}"
 
 
 def _estimator(surrogate: str, name: str | None) -> Estimate:
@@ -99,11 +122,11 @@ def _estimator(surrogate: str, name: str | None) -> Estimate:
     return lambda logits, num_experts: estimators[name](torch.from_numpy(logits.copy()), num_experts).numpy()
 
 
-def _none(estimate: Estimate, _scores: Scores, _asked: np.ndarray) -> Recalibration:
-    return Recalibration("none", {}, estimate)
+def _confidence(surrogate: str) -> Confidence:
+    return lambda logits, num_experts: machine_confidence(logits, surrogate, num_experts)
 
 
-def _temperature(estimate: Estimate, scores: Scores, asked: np.ndarray) -> Recalibration:
+def _temperature(estimate: Estimate, scores: Scores, asked: np.ndarray) -> Fitted:
     logits, right = scores.logits.astype(np.float64), scores.expert_correct[asked]
 
     def loss(log_t: float) -> float:
@@ -116,22 +139,71 @@ def _temperature(estimate: Estimate, scores: Scores, asked: np.ndarray) -> Recal
     around = tried[max(best - 1, 0)], tried[min(best + 1, NUM_TRIED - 1)]
     found: Any = scipy.optimize.minimize_scalar(loss, bounds=around, method="bounded")
     temperature = float(np.exp(found.x))
-    return Recalibration(
-        "temperature",
-        {"temperature": temperature},
-        lambda logits, count: estimate(_divide(logits, temperature), count),
-    )
+    return {"temperature": temperature}, lambda logits, count: estimate(_divide(logits, temperature), count)
 
 
-def _divide(logits: np.ndarray, temperature: float) -> np.ndarray:
+def _class_temperature(scores: Scores) -> Fitted:
+    """One temperature for classes that share a softmax; one for each that is a binary problem of its own."""
+    classes, labels = scores.logits[:, : scores.num_classes].astype(np.float64), scores.labels
+    is_label = np.arange(scores.num_classes) == labels[:, None]
+    confidence = _confidence(scores.surrogate)
+    if scores.surrogate == "one_vs_all":
+        each = _least_loss(
+            lambda t: ((special.expit(_divide(classes, t)) - is_label) * classes).mean(axis=0), is_label[0]
+        )
+        return {"lowest temperature": float(each.min()), "highest temperature": float(each.max())}, (
+            lambda logits, count: _of_top_class(special.expit(_divide(logits[:, :-count], each)), logits[:, :-count])
+        )
+
+    def slope(t: np.ndarray) -> np.ndarray:
+        p = special.softmax(_divide(classes, t), axis=1)
+        return ((p - is_label) * classes).sum(axis=1).mean(keepdims=True)
+
+    temperature = float(_least_loss(slope, np.zeros(1))[0])
+    return {"temperature": temperature}, lambda logits, count: confidence(_divide(logits, temperature), count)
+
+
+def _least_loss(slope: Callable[[np.ndarray], np.ndarray], like: np.ndarray) -> np.ndarray:
+    """The temperatures in TEMPERATURES of the least log loss, by bisection: it is convex in 1 / T.
+
+    slope: temperatures -> the derivatives of the losses by 1 / T, of the shape of `like`.
+    """
+    low, high = (np.full(like.shape, np.log(bound)) for bound in TEMPERATURES)
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        is_too_low = slope(np.exp(middle)) > 0  # 1 / T is too large
+        low, high = np.where(is_too_low, middle, low), np.where(is_too_low, high, middle)
+    return np.exp((low + high) / 2)
+
+
+def _of_top_class(values: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Of values (N, K), that of the class of the highest score, (N,)."""
+    return np.take_along_axis(values, scores.argmax(axis=1)[:, None], axis=1)[:, 0]
+
+
+def _divide(logits: np.ndarray, temperature: float | np.ndarray) -> np.ndarray:
     """Logits over a temperature, finite also where they were near the largest number that there is."""
     with np.errstate(over="ignore"):
         return np.clip(logits / temperature, -LARGEST, LARGEST)
 
 
-def _platt(_estimate: Estimate, scores: Scores, asked: np.ndarray) -> Recalibration:
+def _platt(_estimate: Estimate, scores: Scores, asked: np.ndarray) -> Fitted:
     log_odds = _log_odds(scores.surrogate)
-    z, right = log_odds(scores.logits.astype(np.float64), scores.num_experts)[asked], scores.expert_correct[asked]
+    z = log_odds(scores.logits.astype(np.float64), scores.num_experts)[asked]
+    return _line(z, scores.expert_correct[asked], log_odds)
+
+
+def _machine_platt(scores: Scores) -> Fitted:
+    confidence = _confidence(scores.surrogate)
+
+    def log_odds(logits: np.ndarray, count: int) -> np.ndarray:
+        return special.logit(np.clip(confidence(logits, count), LEAST, MOST))
+
+    return _line(log_odds(scores.logits, scores.num_experts), machine_is_right(scores), log_odds)
+
+
+def _line(z: np.ndarray, right: np.ndarray, log_odds: Callable[[np.ndarray, int], np.ndarray]) -> Fitted:
+    """The line through the log-odds z (M,) of what came true, right (M,), and its sigmoid as a function of logits."""
     targets = np.where(right, (right.sum() + 1) / (right.sum() + 2), 1 / ((~right).sum() + 2))
 
     def loss_and_slope(line: np.ndarray) -> tuple[float, np.ndarray]:
@@ -142,33 +214,42 @@ def _platt(_estimate: Estimate, scores: Scores, asked: np.ndarray) -> Recalibrat
         )
 
     slope, offset = map(float, scipy.optimize.minimize(loss_and_slope, [1.0, 0.0], jac=True, method="BFGS").x)
-    return Recalibration(
-        "platt",
+    return (
         {"slope": slope, "offset": offset},
         lambda logits, count: special.expit(slope * log_odds(logits, count) + offset),
     )
 
 
-def _isotonic(estimate: Estimate, scores: Scores, asked: np.ndarray) -> Recalibration:
+def _isotonic(estimate: Estimate, scores: Scores, asked: np.ndarray) -> Fitted:
+    p = estimate(scores.logits.astype(np.float64), scores.num_experts)[asked]
+    return _steps(p, scores.expert_correct[asked], estimate)
+
+
+def _machine_isotonic(scores: Scores) -> Fitted:
+    confidence = _confidence(scores.surrogate)
+    return _steps(confidence(scores.logits, scores.num_experts), machine_is_right(scores), confidence)
+
+
+def _steps(p: np.ndarray, right: np.ndarray, estimate: Callable[[np.ndarray, int], np.ndarray]) -> Fitted:
+    """The rising function nearest to what came true, right (M,), of estimates p (M,), and it after `estimate`."""
     from sklearn.isotonic import IsotonicRegression  # where it is needed: its import takes as long as a page's drawing
 
-    p = estimate(scores.logits.astype(np.float64), scores.num_experts)[asked]
-    steps = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(p, scores.expert_correct[asked])
-    levels = len(np.unique(steps.predict(p)))
+    steps = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(p, right)
 
     def corrected(logits: np.ndarray, count: int) -> np.ndarray:
         found = estimate(logits, count)
         return np.asarray(steps.predict(found.ravel()), dtype=np.float64).reshape(found.shape)
 
-    return Recalibration("isotonic", {"levels": levels}, corrected)
+    return {"levels": len(np.unique(steps.predict(p)))}, corrected
 
 
-_FITS: dict[str, Callable[[Estimate, Scores, np.ndarray], Recalibration]] = {
-    "none": _none,
-    "temperature": _temperature,
-    "platt": _platt,
-    "isotonic": _isotonic,
+# The fit of the expert's side, and of the machine's.
+_FITS: dict[str, tuple[Callable[[Estimate, Scores, np.ndarray], Fitted], Callable[[Scores], Fitted]]] = {
+    "temperature": (_temperature, _class_temperature),
+    "platt": (_platt, _machine_platt),
+    "isotonic": (_isotonic, _machine_isotonic),
 }
+LEAST, MOST = float(np.finfo(np.float64).tiny), 1 - float(np.finfo(np.float64).eps)  # of a probability with log-odds
 
 
 def _log_odds(surrogate: str) -> Estimate:
@@ -176,5 +257,5 @@ def _log_odds(surrogate: str) -> Estimate:
     known = SURROGATES[surrogate]
     name = next(iter(known.estimators))
     estimate, link = _estimator(surrogate, name), (special.logit if known.is_bounded[name] else np.log)
-    least, most = np.finfo(np.float64).tiny, 1 - np.finfo(np.float64).eps if known.is_bounded[name] else np.inf
-    return lambda logits, count: link(np.clip(estimate(logits, count), least, most))
+    most = MOST if known.is_bounded[name] else np.inf
+    return lambda logits, count: link(np.clip(estimate(logits, count), LEAST, most))

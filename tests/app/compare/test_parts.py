@@ -132,6 +132,20 @@ def test_differences_are_told_with_their_interval_and_only_where_they_are_clear(
     )
 
 
+def test_a_recalibration_that_makes_a_system_worse_is_warned_of_with_its_numbers():
+    test, other = made_scores(seed=1, surrogate="one_vs_all"), made_scores(seed=2, surrogate="one_vs_all")
+    always_wrong = replace(other, answers=(other.labels[:, None] + 1) % other.num_classes)
+    comparison = Comparison([System("a", test, always_wrong), System("b", test, test)])
+    assert Scene(comparison, View(), 0.0, 1.0).harms == []
+    recalibrated = Scene(comparison, View(recalibration="isotonic"), 0.0, 1.0)
+    (line,) = recalibrated.harms
+    assert line.startswith("Recalibration makes a worse on these test cases. System accuracy ")
+    assert "points); ECE " in line
+    assert "Coverage" in line
+    assert line.endswith("after.")
+    assert "Recalibration makes a worse" in report.page(recalibrated)
+
+
 def test_every_chart_is_a_valid_vega_lite_chart_and_has_finite_data():
     one = replace(scene(("a", "b", "c"), cost=0.05, budget=0.3), marked=np.array([3, 5]))
     for name, spec in report.specs(one).items():

@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+import torch
 from scipy import optimize
 from scipy.special import expit, logit, logsumexp
 
 from l2d_core.calibration.binned import calibration_error
 from l2d_core.data import Scores
+from l2d_core.evaluation.accuracy import machine_is_right
 from l2d_core.evaluation.deferral import defer_by_argmax
+from l2d_core.evaluation.estimator_view import view_scores
 from l2d_core.evaluation.probabilities import clip_probability
 from l2d_core.evaluation.recalibration import RECALIBRATIONS, fit_recalibration, raw
 from l2d_core.surrogates import SURROGATES
@@ -29,7 +32,11 @@ def made(surrogate, seed=0, stretch=2.0, num_experts=1):
 def test_temperature_finds_by_how_much_the_log_odds_were_stretched():
     found = fit_recalibration("temperature", made("one_vs_all"))
     assert found.parameters["temperature"] == pytest.approx(2, rel=0.1)
-    assert found.describe() == f"temperature {found.parameters['temperature']:.3g}"
+    low, high = (f"{found.machine_parameters[f'{side} temperature']:.3g}" for side in ("lowest", "highest"))
+    assert found.describe() == (
+        f"expert: temperature {found.parameters['temperature']:.3g}; "
+        f"machine: lowest temperature {low}, highest temperature {high}"
+    )
 
 
 def test_a_temperature_divides_all_logits_and_so_changes_no_argmax():
@@ -166,3 +173,54 @@ def test_one_vs_all_log_odds_are_the_logit_itself():
     scores = made("one_vs_all")
     sigmoid = raw("one_vs_all").apply(scores.logits)[:, 0]
     np.testing.assert_allclose(logit(sigmoid), scores.logits[:, K], atol=1e-9)
+
+
+def overconfident(surrogate, seed, stretch, n=6000):
+    """Scores of a machine whose class logits, and of an expert whose deferral score, are `stretch` times too large."""
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(0, 1.2, (n, K + 1))
+    known = SURROGATES[surrogate]
+    p = known.class_probability(torch.from_numpy(logits), 1).numpy()
+    if surrogate == "one_vs_all":  # the top class is right with its sigmoid, else any other
+        top = p.argmax(axis=1)
+        labels = np.where(rng.random(n) < p.max(axis=1), top, (top + rng.integers(1, K, n)) % K)
+    else:
+        labels = (rng.random((n, 1)) > p.cumsum(axis=1)).sum(axis=1).clip(max=K - 1)
+    right = rng.random(n) < np.minimum(
+        next(iter(known.estimators.values()))(torch.from_numpy(logits), 1).numpy()[:, 0], 1
+    )
+    logits[:, :K] *= stretch
+    answers = np.where(right, labels, (labels + 1) % K)
+    return Scores.from_arrays(logits, labels, answers, surrogate=surrogate)
+
+
+@pytest.mark.parametrize("surrogate", ["softmax", "asymmetric_softmax", "one_vs_all"])
+@pytest.mark.parametrize("method", ["platt", "isotonic", "temperature"])
+def test_the_machines_confidence_is_corrected_too_and_its_class_stays(surrogate, method):
+    held_out, new = overconfident(surrogate, 0, 3.0), overconfident(surrogate, 1, 3.0)
+    correct = machine_is_right(new)
+    before = calibration_error(raw(surrogate).confidence(new.logits), correct)
+    found = fit_recalibration(method, held_out)
+    assert calibration_error(found.confidence(new.logits), correct) < 0.5 * before
+    view = view_scores(new, None, found)
+    np.testing.assert_array_equal(view.machine_correct, correct)
+    np.testing.assert_allclose(view.defer_margin, view.probability - found.confidence(new.logits))
+
+
+def test_softmax_classes_share_one_temperature_which_is_found():
+    found = fit_recalibration("temperature", overconfident("softmax", 0, 3.0)).machine_parameters
+    assert found["temperature"] == pytest.approx(3, rel=0.1)
+
+
+def test_each_class_of_one_vs_all_has_the_temperature_of_the_least_log_loss():
+    scores = overconfident("one_vs_all", 0, 3.0)
+    tried = np.geomspace(0.02, 50, 4000)
+    best = []
+    for k in range(K):
+        z, is_label = scores.logits[:500, k, None] / tried, scores.labels[:500, None] == k
+        best.append(tried[(np.logaddexp(0, z) - is_label * z).mean(axis=0).argmin()])
+    few = Scores.from_arrays(scores.logits[:500], scores.labels[:500], scores.answers[:500], surrogate="one_vs_all")
+    found = fit_recalibration("temperature", few).machine_parameters
+    assert (found["lowest temperature"], found["highest temperature"]) == pytest.approx(
+        (min(best), max(best)), rel=2e-3
+    )

@@ -25,7 +25,7 @@ from l2d_core.reproductions.findings import Difference, Finding, say_level, say_
 from l2d_core.reproductions.reproduce import as_markdown, reproduce_all
 from l2d_core.reproductions.request import Request
 from l2d_core.reproductions.stored import read_reproduction
-from l2d_core.reproductions.temperature_scaling import authors_temperature, log_odds_temperature, scaled_deferral
+from l2d_core.reproductions.temperature_scaling import Scaling, authors_scaling, log_odds_temperature, scaled_deferral
 from l2d_core.runs import cases
 from l2d_core.sweeps import cluster
 
@@ -198,18 +198,23 @@ def test_a_temperature_is_fitted_and_applied_on_one_scale_and_moves_no_class():
     labels = generator.integers(0, 3, 800)
     scores = Scores.from_arrays(logits, labels, np.where(right, labels, (labels + 1) % 3), surrogate="one_vs_all")
     z = logits[:, -1]
-    found = log_odds_temperature(scores)
+    found = log_odds_temperature(scores).temperature
 
-    def loss(temperature, values):
-        p = 1 / (1 + np.exp(-values / temperature))
+    def loss(temperature, values, shift=0.0):
+        p = 1 / (1 + np.exp(-(values - shift) / temperature))
         return -np.where(right, np.log(p), np.log1p(-p)).mean()
 
     assert found == pytest.approx(2, rel=0.25)
     assert loss(found, z) <= min(loss(found * 1.05, z), loss(found / 1.05, z))
-    theirs, squashed = authors_temperature(scores), 1 / (1 + np.exp(-z))
-    assert loss(theirs, squashed) <= min(loss(theirs * 1.05, squashed), loss(theirs / 1.05, squashed))
-    assert (scaled_deferral(scores, 1.0) == defer_by_argmax(scores.logits)).all()
-    assert scaled_deferral(scores, found).tolist() == [row[-1] / found >= max(row[:-1]) for row in scores.logits]
+    assert (scaled_deferral(scores, Scaling()) == defer_by_argmax(scores.logits)).all()
+    by_hand = [row[-1] / found >= max(row[:-1]) for row in scores.logits]
+    assert scaled_deferral(scores, Scaling(found)).tolist() == by_hand
+    theirs, squashed = authors_scaling(scores), 1 / (1 + np.exp(-z))
+    best = loss(1 / theirs.temperature, squashed, theirs.shift)
+    for factor, moved in ((1.05, 0), (1 / 1.05, 0), (1, 0.02), (1, -0.02)):
+        assert best <= loss(1 / (theirs.temperature * factor), squashed, theirs.shift + moved)
+    by_hand = [theirs.temperature * (row[-1] - theirs.shift) >= max(row[:-1]) for row in scores.logits]
+    assert scaled_deferral(scores, theirs).tolist() == by_hand
 
 
 @pytest.fixture
