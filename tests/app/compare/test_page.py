@@ -186,6 +186,8 @@ def test_recalibration_shows_before_and_after_and_what_was_fitted():
         app.run()
         assert_sound(app)
         assert all(f"(was {was})" in card["ECE"] for card, was in zip(cards(app), old, strict=True))
+        warned = any(one.value.startswith("Recalibration makes cifar10-softmax worse") for one in app.warning)
+        assert warned == (method == "temperature")
     assert said(app, "levels")
 
 
