@@ -68,7 +68,7 @@ class Spot:
 
 SPOTS = {
     "home": Spot("/", "Home", sliders=(("How often is the expert right", "ArrowRight"),)),
-    "learn": Spot("/learn", "Learn", sliders=(("Handed to the expert", "ArrowRight"),)),
+    "learn": Spot("/learn?step=1", "Learn", sliders=(("Share deferred", "ArrowRight"),)),
     "lab": Spot(
         "/lab",
         "Live lab",

@@ -21,7 +21,7 @@ NAME = re.compile(rb"visitor-(\d{4})-photograph")
 # Moves along the tour: the path of a page to turn to, or what to do on it.
 _LAB = ("lab", "lab slider", "lab slider", "lab slider", "lab slider")
 _COMPARE = ("compare", "compare slider", "compare slider")
-TOUR = (*_LAB, "learn", "learn slider", "lesions", "upload", *_COMPARE, "paper", "train", "")
+TOUR = (*_LAB, "learn", "lesions", "upload", *_COMPARE, "paper", "train", "", " slider")
 PAGES = ("", "learn", "lab", "lesions", "compare", "paper", "train")
 TITLES = {page: f"to {page.capitalize() or 'Home'}" for page in PAGES}
 COMPARE_SLIDERS = ("Price of asking the expert", "Budget: cases that may be asked")
@@ -105,7 +105,7 @@ class Visitor:
         self.visits.moves[kind].append(time.monotonic() - begin)
         self.visits.num_bytes.append(answer.num_bytes)
         self.visits.errors += [f"{kind}: {text}" for text in answer.errors]
-        if move in ("lab slider", "learn slider") and answer.charts == charts:
+        if move in ("lab slider", " slider") and answer.charts == charts:
             self.visits.errors.append(f"{kind}: a move changed no chart")
         if move.endswith("slider") and not answer.charts:
             self.visits.errors.append(f"{kind}: there is no chart")

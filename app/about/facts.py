@@ -50,7 +50,7 @@ def data_sets() -> list[DataSet]:
         published = PUBLISHED.get(name)
         source = f"{published.SOURCE}. Licence: {published.LICENCE}" if published else dataset.source
         if dataset.people is not None:
-            source = f"{source}. What people answered: {dataset.people.source}"
+            source = f"{source}. People's answers: {dataset.people.source}"
         found.append(DataSet(dataset.title, source))
     return found
 

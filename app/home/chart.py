@@ -55,7 +55,7 @@ def reliability(numbers: Mapping[str, Numbers], num_cases: int) -> Spec:
     return {
         "layer": [*_ground(), line, bins, over, label],
         "height": HEIGHT,
-        "config": {"mark": {"aria": False}},  # a screen reader gets the sentence beside the chart
+        "config": {"mark": {"aria": False, "tooltip": None}},  # a screen reader gets the sentence beside it
     }
 
 

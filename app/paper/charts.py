@@ -148,8 +148,8 @@ def _ladder_spec(looks: tuple[Look, ...], groups: tuple[str, ...], axis: str, fr
         scale=alt.Scale(zero=from_zero),
         axis=alt.Axis(format="%" if from_zero else ".2%", title=axis, tickCount=8),
     )
-    who = [alt.Tooltip("group:N", title="setting"), alt.Tooltip("title:N", title="of")]
-    numbers = tooltips(("value", "ours", ".2%"), ("n", "cases", ",.0f"), ("seeds", "seeds", "d"))
+    who = [alt.Tooltip("group:N", title="setting"), alt.Tooltip("title:N", title="estimate or system")]
+    numbers = tooltips(("value", "ours", ".2%"), ("n", "test cases", ",.0f"), ("seeds", "seeds", "d"))
     hollow = {"filled": False, "size": 150, "strokeWidth": 1.8, "opacity": 1}
     return finish(
         alt.layer(
@@ -174,7 +174,7 @@ def _curves_spec(looks: tuple[Look, ...], axes: tuple[str, str], form: str) -> S
     y = alt.Y("y:Q", scale=alt.Scale(zero=False), axis=alt.Axis(format="%", title=axes[1]))
     numbers = tooltips(
         *(("x", axes[0].partition(":")[0], form), ("y", axes[1], ".2%")),
-        ("n", "cases", ",.0f"),
+        ("n", "test cases", ",.0f"),
         ("seeds", "seeds", "d"),
     )
     color = marks["color"]
@@ -184,7 +184,7 @@ def _curves_spec(looks: tuple[Look, ...], axes: tuple[str, str], form: str) -> S
             intervals.mark_rule(strokeWidth=1.4, opacity=0.6).encode(x=x, y="low:Q", y2="high:Q", color=color),
             points.mark_line(strokeWidth=2).encode(x=x, y=y, color=color, strokeDash=dash),
             points.mark_point(filled=True, size=60, opacity=1).encode(
-                x=x, y=y, **marks, tooltip=[alt.Tooltip("title:N", title="of"), *numbers]
+                x=x, y=y, **marks, tooltip=[alt.Tooltip("title:N", title="system or method"), *numbers]
             ),
         ).properties(height=300 + LEGEND_HEIGHT * _legend_rows(looks))
     )

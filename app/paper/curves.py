@@ -14,23 +14,30 @@ from l2d_core.evaluation.measures import measure_title
 from l2d_core.reproductions.reproduction import Reproduction
 
 MEASURES = {name: measure_title(name).lower() for name in ("machine_accuracy", "system_accuracy")}
-ORDERS = {"probabilities": "In the paper's order, by probabilities", "logits": "In the order of logits"}
+ORDERS = {"probabilities": "Ordered by probabilities, as in the paper", "logits": "Ordered by logits"}
 DATASETS = {"ham10000": "HAM10000", "hate_speech": "HateSpeech", "galaxy_zoo": "Galaxy Zoo"}
-INTERVALS = "Bars: the 95 % interval over seeds, each line's a little aside, and long ones cut."
+INTERVALS = "Bars: 95 % intervals over seeds, shifted slightly so that they do not overlap; long ones are cut off."
 
 
 def k(result: Reproduction) -> None:
     """System accuracy against k, one line per system."""
-    st.caption(f"The expert is good in k of the classes, and guesses in the rest. {INTERVALS}")
+    st.caption(f"The expert is good at k of the classes and guesses on the others. {INTERVALS}")
     table = result.details["curve"].rename(columns={"mean": "y", "k": "x"})
     table = table.assign(title=_titles(table["surrogate"]))
-    _draw(table, _looks(table["surrogate"]), ("k: classes the expert knows", "system accuracy"), "d", "k", "Accuracy")
+    _draw(
+        table,
+        _looks(table["surrogate"]),
+        ("k: number of classes that the expert knows", "system accuracy"),
+        "d",
+        "k",
+        "Accuracy",
+    )
 
 
 def coverage(result: Reproduction) -> None:
     """Accuracy against coverage, one row per set of systems, one chart per order of deferral."""
     st.caption(
-        "The machine keeps the cases that come first, whether or not the system would defer them. The order decides: "
+        "The machine keeps the first cases of an order, whether or not the system would defer them. Cases are ordered "
         f"by probabilities, as in the paper, or by logits. {INTERVALS}"
     )
     measure = _ask_measure()
@@ -43,7 +50,7 @@ def coverage(result: Reproduction) -> None:
             orders = list(parts_by(own, "order"))
             for (order, lines), column in zip(orders, st.columns(len(orders)), strict=True):
                 with column:
-                    st.markdown(f"**{ORDERS.get(order, 'In another order')}**")
+                    st.markdown(f"**{ORDERS.get(order, 'Another order')}**")
                     key = f"coverage-{place}-{order}"
                     _draw(lines, _looks(own["surrogate"]), axes, ".0%", key, f"{system}, by {order}", own)
 
@@ -51,8 +58,7 @@ def coverage(result: Reproduction) -> None:
 def budgets(result: Reproduction) -> None:
     """Error against budget, one row per data set, one chart per rule."""
     st.caption(
-        "The share of wrong answers of machine and expert together, where at most so many cases may be deferred. "
-        f"{INTERVALS}"
+        f"The share of wrong answers of machine and expert together, if at most the budget may be deferred. {INTERVALS}"
     )
     table = result.details["curves"].rename(columns={"error": "y", "budget": "x"})
     chosen = _ask_methods(set(table["method"]))
@@ -68,7 +74,7 @@ def budgets(result: Reproduction) -> None:
             for rule, column in zip(RULES, st.columns(len(RULES)), strict=True):
                 with column:
                     st.markdown(f"**{RULES[rule]}**")
-                    axes = ("budget: share that may be deferred", "error")
+                    axes = ("budget: largest share that may be deferred", "error")
                     name = f"{DATASETS.get(dataset, dataset)}, {rule}"
                     _draw(part(own, rule=rule), looks, axes, ".0%", f"budgets-{place}-{rule}", name, own)
 

@@ -15,22 +15,22 @@ from app.paper.parts import each_estimator, heading, part, parts_by, say, show
 from l2d_core.reproductions.reproduction import Reproduction
 
 RISK_EXPLANATION = (
-    "Risk is 1 - P(the expert is right). Bars: predicted. Left of 0, shaded: estimates above 1, a negative risk. Grey "
-    "outline: true, known only by the class of each case. An estimate sees the image, not the class: even a perfect "
-    "one is less spread out."
+    "Risk is 1 - P(the expert is right). Bars: predicted risk. Left of 0, shaded: estimates above 1, that is, negative "
+    "risks. Grey outline: true risk, which is known only for each class. An estimate sees the image and not its class, "
+    "so even a perfect one is less spread out."
 )
 RELIABILITY_EXPLANATION = (
-    "Reliability: a mark a bin of all seeds together, with the 95 % Wilson interval for one seed's cases. On the "
-    "diagonal it is calibrated; a calibrated estimator's mark falls into the grey band at least 95 % of the time, bin "
-    "by bin. Estimates above 1 are shown apart in the shaded zone."
+    "Reliability: one point per bin, all seeds together, with the 95 % Wilson interval for the cases of one seed. "
+    "Points on the diagonal are calibrated; in each bin, the point of a calibrated estimate falls into the grey band "
+    "at least 95 % of the time. Estimates above 1 are shown in the shaded zone."
 )
 
 
 def figure1(result: Reproduction) -> None:
     """Histograms of the raw estimates, and the share above 1 by both denominators."""
     st.caption(
-        "How often each estimate says what, before anything is cut off; all seeds together. Shaded: above 1, where no "
-        "probability lies."
+        "Distribution of the raw estimates, all seeds together, before anything is cut off. Shaded: above 1, where no "
+        "probability can lie."
     )
     for place, (setting, own) in enumerate(parts_by(result.details["histogram"], "setting")):
         heading(setting)
@@ -63,16 +63,16 @@ def figure2(result: Reproduction) -> None:
 
 def ham10000(result: Reproduction) -> None:
     """Distances between predicted and true risk, the histograms, and the classes behind them."""
-    st.caption(f"How far the predicted risk of asking is from the true one. {ladders.EXPLANATION}")
+    st.caption(f"Distance between the predicted and the true risk of deferring. {ladders.EXPLANATION}")
     ladders.draw(result.table, "risk_distance", "estimator", ESTIMATORS)
     st.caption(RISK_EXPLANATION)
     for place, (setting, _) in enumerate(parts_by(result.details["risk_histograms"], "setting")):
         heading(setting)
         _draw_risks(result, setting, place)
-    with st.expander("Class by class", icon=":material/category:"):
+    with st.expander("Results by class", icon=":material/category:"):
         names = {"setting": "setting", "surrogate": "system", "class": "class", "n": "cases"}
         shares = {"machine_alone": "machine alone", "expert_alone": "expert alone", "deferred": "deferred"}
-        show(result.details["classes"], {**names, **shares, "system": "right in all"}, missing="no examples")
+        show(result.details["classes"], {**names, **shares, "system": "system"}, missing="no examples")
 
 
 def _draw_risks(result: Reproduction, setting: str, place: int) -> None:

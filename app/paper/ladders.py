@@ -13,34 +13,36 @@ from app.paper.words import SCALING, beside
 from l2d_core.evaluation.measures import measure_title
 from l2d_core.reproductions.reproduction import Reproduction
 
-EXPLANATION = "Filled marks: ours, with the 95 % interval over seeds. Hollow: the paper's, where it gives a number."
+EXPLANATION = "Filled markers: our numbers, with 95 % intervals over seeds. Hollow markers: the paper's."
 
 
 def table1(result: Reproduction) -> None:
     """ECE by setting and estimator."""
-    st.caption(f"The calibration error of P(the expert is right), by setting. {EXPLANATION}")
+    st.caption(f"Calibration error of the estimates of P(the expert is right), by setting. {EXPLANATION}")
     draw(result.table, "ece", "estimator", ESTIMATORS)
-    with st.expander("How far the proxy must be off", icon=":material/calculate:"):
-        st.caption("The proxy's ECE if the network were perfect, and the expert as good everywhere; and as it is.")
-        names = {"proxy_ece_at_optimum": "proxy's ECE at the optimum", "proxy_ece": "proxy's ECE, ours"}
+    with st.expander("How far off the proxy must be", icon=":material/calculate:"):
+        st.caption(
+            "The proxy's ECE for a perfect network and an expert who is equally good everywhere, and as measured."
+        )
+        names = {"proxy_ece_at_optimum": "proxy's ECE at the optimum", "proxy_ece": "proxy's ECE, measured"}
         show(result.details["proxy_at_optimum"], {"setting": "setting", "expert_alone": "expert right", **names})
 
 
 def classifier_ece(result: Reproduction) -> None:
     """ECE of the classifier by setting and system."""
-    st.caption(f"The calibration error of the machine's confidence in its own class, by setting. {EXPLANATION}")
+    st.caption(f"Calibration error of the machine's confidence in its predicted class, by setting. {EXPLANATION}")
     draw(result.table, "classifier_ece", "surrogate", SYSTEMS)
-    with st.expander("Too sure, or not sure enough", icon=":material/balance:"):
-        names = {"confidence": "confidence, mean", "accuracy": "right"}
+    with st.expander("Overconfident or underconfident?", icon=":material/balance:"):
+        names = {"confidence": "mean confidence", "accuracy": "accuracy"}
         show(result.details["confidence"], {"setting": "setting", "surrogate": "system", **names})
 
 
 def temperature(result: Reproduction) -> None:
     """System accuracy by rule of scaling, one chart per set of systems; and the temperatures."""
-    st.caption(f"System accuracy of one-vs-all, by how its rejector is scaled. {EXPLANATION}")
+    st.caption(f"System accuracy of one-vs-all, by how its deferral score is scaled. {EXPLANATION}")
     for _, own in parts_by(result.table, "setting"):
         draw(own, "system", "estimator", SCALING, from_zero=False)
-    with st.expander("Temperatures, seed by seed", icon=":material/thermostat:"):
+    with st.expander("Temperatures by seed", icon=":material/thermostat:"):
         table = result.details["temperatures"]
         rules = [SCALING[str(rule)].title if rule in SCALING else str(rule) for rule in table["rule"]]
         names = {name: name for name in ("setting", "rule", "seed", "temperature", "shift") if name in table}
@@ -52,7 +54,7 @@ def draw(table: pd.DataFrame, measure: str, column: str, looks: Mapping[str, Loo
     rows = table[(table["measure"] == measure) & table[column].isin(list(looks))].reset_index(drop=True)
     name = measure_title(measure)
     if rows.empty:
-        st.info(f"There is no {name} in this result.")
+        st.info(f"This result contains no {name}.")
         return
     rows = rows.assign(group=rows["setting"], title=[looks[one].title for one in rows[column]])
     rows = rows.astype({"mean": float, "half_width": float, "paper": float})

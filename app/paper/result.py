@@ -29,11 +29,11 @@ def draw(stored: StoredReproduction, name: str) -> None:
     if name == "ham10000" or result.table["setting"].str.startswith(LESIONS).any():
         st.warning(DIAGNOSIS_NOTE, icon=MEDICAL_ICON)
     if result.findings:
-        st.markdown(f"Of {len(result.findings)} findings: {words.tally(result.findings)}")
+        st.markdown(f"{len(result.findings)} findings: {words.tally(result.findings)}")
     FIGURES[name](result)
     _draw_findings(result.findings)
     _draw_numbers(result.table)
-    with st.expander("What differs from the paper", icon=":material/difference:"):
+    with st.expander("Differences in the setup", icon=":material/difference:"):
         st.markdown("\n".join(f"- {plain(note)}" for note in result.notes))
     _draw_downloads(result, f"{name}-{stored.manifest.scale}")
 
@@ -51,7 +51,7 @@ def _about(stored: StoredReproduction) -> str:
 
 
 def _draw_findings(findings: Sequence[Finding]) -> None:
-    st.header("What the numbers say", anchor=False)
+    st.header("Findings", anchor=False)
     first = len(findings) if len(findings) <= MANY_FINDINGS else FIRST_FINDINGS
     st.markdown(_lines(findings[:first]))
     if findings[first:]:
@@ -68,12 +68,12 @@ def _draw_numbers(table: pd.DataFrame) -> None:
     shown = _texts(table)
     known = shown[shown["paper"] != ""]
     if len(known):
-        st.header("Our numbers beside the paper's", anchor=False)
+        st.header("Our numbers and the paper's", anchor=False)
         names = ["setting", "measure", "of"]  # cells are Markdown
         st.table(known.assign(**known[names].map(plain)).set_index("setting"))
         st.caption(
-            "Ours: mean ± half width of the 95 % interval over seeds (Student's t). n is the number of cases behind "
-            "one seed's number, its mean over seeds where seeds differ."
+            "Ours: mean ± half the width of the 95 % interval over seeds (Student's t). n is the number of cases per "
+            "seed, on average where seeds differ."
         )
     with st.expander(f"All {len(shown)} numbers", icon=":material/table:"):
         st.dataframe(shown, hide_index=True, height=420)

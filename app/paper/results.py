@@ -16,13 +16,13 @@ FOLDER = "pretrained/paper"  # relative to the program
 ROOT = PROGRAM / FOLDER
 # The names that the command line takes, in the order of the paper, and what a page calls them.
 TITLES = {
-    "figure1": "Figure 1: odds above 1",
+    "figure1": "Figure 1: softmax odds above 1",
     "figure2": "Figure 2: reliability and risk",
-    "table1": "Table 1: calibration error",
-    "classifier_ece": "Appendix: the classifier's error",
-    "k": "Accuracy against k",
+    "table1": "Table 1: calibration error of the estimates",
+    "classifier_ece": "Appendix: calibration error of the classifier",
+    "k": "Accuracy against the number of known classes",
     "coverage": "Accuracy against coverage",
-    "ham10000": "HAM10000: the risk of asking",
+    "ham10000": "HAM10000: predicted risk of deferring",
     "budgets": "Error against budget",
     "temperature": "Temperature scaling",
 }

@@ -19,14 +19,14 @@ METHODS = {
     "score": Look("Score", "#56B4E9", "triangle-down", (10, 4)),
     "confidence": Look("Confidence", "#009E73", "cross", (4, 2, 1, 2)),
     "triage": Look("Differentiable triage", "#CC79A7", "diamond", (2, 2)),
-    "confidence_as_written": Look("Confidence, as the paper's text has it", "#009E73", "triangle-left", (1, 3)),
+    "confidence_as_written": Look("Confidence, as defined in the paper's text", "#009E73", "triangle-left", (1, 3)),
     "selective": Look("Selective prediction", "#56B4E9", "triangle-right", (3, 3)),
     "compare_confidence": Look("Compare confidence", GREY, "triangle-up", (7, 2)),
 }
 SHOWN_FIRST = ("softmax", "one_vs_all", "score", "confidence", "triage")  # those of the paper
 RULES = {
-    "forced": "Forced: exactly so many are deferred",
-    "capped": "Capped: at most so many, and only those that the method would defer",
+    "forced": "Forced: exactly this share is deferred",
+    "capped": "Capped: at most this share, and only cases that the method itself would defer",
 }
 SCALING = {
     "none": replace(ESTIMATORS["sigmoid"], title="As trained"),
@@ -44,10 +44,10 @@ class KindOfFinding:
 
 
 FINDINGS = {
-    "open": KindOfFinding(":material/help:", "not told apart from chance"),
+    "open": KindOfFinding(":material/help:", "inconclusive"),
     "agrees": KindOfFinding(":material/check_circle:", "as in the paper"),
-    "differs": KindOfFinding(":material/error:", "unlike in the paper"),
-    "beside": KindOfFinding(":material/arrow_right:", "on our numbers alone"),
+    "differs": KindOfFinding(":material/error:", "different from the paper"),
+    "beside": KindOfFinding(":material/arrow_right:", "about our numbers only"),
 }
 
 

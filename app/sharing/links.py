@@ -62,15 +62,16 @@ def notes(
     version = given.get(VERSION_KEY, VERSION)
     if version != VERSION:
         found.append(
-            f"The link was made by version {short(version)} of this page, and this is version {VERSION}: look whether "
-            "all settings are as you expect."
+            f"The link was made by version {short(version)} of this page, which is now at version {VERSION}: check "
+            "that all settings are as you expect."
         )
     rest = {key: text for key, text in given.items() if key != VERSION_KEY and key not in reserved}
     unknown = [key for key in rest if key not in keys]
     if unknown:
         more = f" and {len(unknown) - MAX_NOTED} more" if len(unknown) > MAX_NOTED else ""
         found.append(
-            f"The link holds what this page does not know: {', '.join(map(short, unknown[:MAX_NOTED]))}{more}."
+            "The link contains settings that this page does not know: "
+            f"{', '.join(map(short, unknown[:MAX_NOTED]))}{more}."
         )
     bad = [key for key in rest if key in keys and not _fits(rest[key], state.get(key), keys[key])]
     found += [

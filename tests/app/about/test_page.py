@@ -70,7 +70,7 @@ def test_every_word_of_the_glossary_is_there_once():
 def test_the_shipped_networks_are_those_of_the_index_with_their_numbers():
     table = open_about().table[0].value
     assert [unescape(name) for name in table["network"]] == [run.name for run in runs()]
-    assert table["system right"].tolist() == [f"{100 * run.system_accuracy:.1f} %" for run in runs()]
+    assert table["system accuracy"].tolist() == [f"{100 * run.system_accuracy:.1f} %" for run in runs()]
     assert table["n"].tolist() == [f"{run.test_cases:,}" for run in runs()]
 
 

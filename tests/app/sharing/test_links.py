@@ -76,8 +76,8 @@ def test_a_link_that_fits_is_not_noted():
         ({"bins": "many"}, "bins = many"),
         ({"on": "maybe"}, "on = maybe"),
         ({"kind": "zigzag"}, "kind = zigzag"),
-        ({"v": "2"}, "made by version 2 of this page, and this is version 1"),
-        ({"wrong": "1"}, "what this page does not know: wrong"),
+        ({"v": "2"}, "made by version 2 of this page, which is now at version 1"),
+        ({"wrong": "1"}, "settings that this page does not know: wrong"),
         ({str(number): "1" for number in range(9)}, "and 4 more"),
     ],
 )
