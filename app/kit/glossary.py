@@ -41,7 +41,7 @@ WORDS = (
     (
         "Calibration and ECE",
         "An estimate is calibrated if the expert is right in 70 % of the cases where it is 70 %. The expected "
-        "calibration error is the mean gap between the two, over bins of n_b cases each.",
+        "calibration error (ECE) is the mean gap between the two, over bins weighted by their cases.",
         r"\textstyle\sum_b \frac{n_b}{N} \left| \overline{\text{right}}_b - \overline{p}_b \right|",
     ),
     (

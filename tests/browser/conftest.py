@@ -4,12 +4,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from benchmarks.chromium import NoBrowser, launch
 from benchmarks.serving import APP, free_port, start_server
 
 pytest.register_assert_rewrite("lab_window")
+expect.set_options(timeout=30_000)  # as for all that a page is waited for: the machine may be busy
 
 
 def pytest_collection_modifyitems(items):
