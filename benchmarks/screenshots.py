@@ -33,6 +33,7 @@ def _nothing(_page: Page) -> None:
 
 # Name of the picture -> path with settings, and what to do before it is taken.
 PICTURES: dict[str, tuple[str, Callable[[Page], None]]] = {
+    "home": ("", _nothing),
     "live-lab": ("lab", _nothing),
     "learn": ("learn?step=4", _nothing),
     "skin-lesions": ("lesions", _drawing),

@@ -72,7 +72,7 @@ def ham10000(result: Reproduction) -> None:
     with st.expander("Results by class", icon=":material/category:"):
         names = {"setting": "setting", "surrogate": "system", "class": "class", "n": "cases"}
         shares = {"machine_alone": "machine alone", "expert_alone": "expert alone", "deferred": "deferred"}
-        show(result.details["classes"], {**names, **shares, "system": "system"}, missing="no examples")
+        show(result.details["classes"], {**names, **shares, "system": "system accuracy"}, missing="no examples")
 
 
 def _draw_risks(result: Reproduction, setting: str, place: int) -> None:
