@@ -5,7 +5,7 @@ import streamlit as st
 from app.compare.links import LINKS as COMPARE
 from app.fits import shared
 from app.home.links import LINKS as HOME
-from app.kit import server, style
+from app.kit import server, style, visits
 from app.lab.links import LINKS as LAB
 from app.learn.links import LINKS as LEARN
 from app.lesions.links import LINKS as LESIONS
@@ -44,6 +44,7 @@ if "job" in st.query_params:  # on every page: no address keeps the secret of an
     from app.jobs import ownership
 
     ownership.take_from_address()
+visits.note(page.url_path)
 carried = CARRIED.get(page.url_path, NOTHING)
 arrival.arrive(carried)
 try:

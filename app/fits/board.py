@@ -38,10 +38,13 @@ class FitBoard:
         make: Callable[[Callable[[float], bool]], Any],
         on_wait: Callable[[float], None],
         meanwhile: Callable[[], object] = lambda: None,
+        *,
+        is_kept: bool = True,
     ) -> Any:
         """The fit with that key, made by `make(on_progress)` of its first caller. A failed fit is retried.
 
-        meanwhile: called before waiting.
+        meanwhile: called before waiting. is_kept: False for a fit that nobody comes back to, such as one of a slider
+        that is being dragged.
         """
         flight = self._join(key, make)
         try:
@@ -49,7 +52,7 @@ class FitBoard:
             while not wait([flight.result], timeout=POLL_SECONDS).done:
                 on_wait(flight.progress)
         finally:
-            self._leave(key, flight)
+            self._leave(key, flight, is_kept)
         return flight.result.result()
 
     def _join(self, key: Hashable, make: Callable[[Callable[[float], bool]], Any]) -> _Flight:
@@ -65,12 +68,13 @@ class FitBoard:
             threading.Thread(target=self._fly, args=(flight, make), daemon=True, name="fit").start()
         return flight
 
-    def _leave(self, key: Hashable, flight: _Flight) -> None:
+    def _leave(self, key: Hashable, flight: _Flight, is_kept: bool) -> None:
         with self._lock:
             flight.waiting -= 1
             failed = flight.result.done() and flight.result.exception() is not None
             abandoned = flight.waiting == 0 and not flight.result.done()
-            if (failed or abandoned) and self._flights.get(key) is flight:
+            passed = flight.waiting == 0 and not is_kept
+            if (failed or abandoned or passed) and self._flights.get(key) is flight:
                 del self._flights[key]
 
     def _forget_oldest(self) -> None:

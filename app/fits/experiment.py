@@ -10,6 +10,7 @@ import pandas as pd
 import torch
 
 from app.fits.settings import Binning, LabSettings
+from app.fits.tables import Tables
 from l2d_core.common.environment import has_fast_bfloat16
 from l2d_core.common.paths import DATA_ROOT
 from l2d_core.common.seeds import numpy_generator
@@ -52,20 +53,11 @@ class Plane:
 
 
 @dataclass(frozen=True)
-class Tables:
-    """The tables of a fit with one binning; by estimator except the summary and the true risk."""
-
-    binning: Binning
-    summary: pd.DataFrame
-    reliability: Mapping[str, pd.DataFrame]
-    above_one: Mapping[str, pd.DataFrame]
-    risk: Mapping[str, pd.DataFrame]
-    true_risk: pd.DataFrame
-
-
-@dataclass(frozen=True)
 class LabResult:
-    """A fit with everything that the page draws. curves: surrogate -> `summary.coverage_curves`."""
+    """A fit with everything that the page draws.
+
+    curves, classes: surrogate -> `summary.coverage_curves` and `summary.class_means`.
+    """
 
     num_train: int
     num_test: int
@@ -75,6 +67,7 @@ class LabResult:
     truth: Truth
     plane: Plane | None
     curves: Mapping[str, pd.DataFrame]
+    classes: Mapping[str, pd.DataFrame]
     tables: Tables
 
 
@@ -112,6 +105,7 @@ def run(settings: LabSettings, binning: Binning, on_progress: Callable[[float], 
         truth=truth,
         plane=None if points is None else _plane(dataset, confusion, splits.test, settings.noise, points, fit),
         curves={name: summary.coverage_curves(scores) for name, scores in fit.scores.items()},
+        classes={name: summary.class_means(scores) for name, scores in fit.scores.items()},
         tables=tables_of(fit.scores, truth, binning),
     )
 
@@ -132,7 +126,8 @@ def tables_of(scores: Mapping[str, Sequence[Scores]], truth: Truth, binning: Bin
         reliability={name: one.reliability for name, one in tables.items()},
         above_one={name: one.above_one for name, one in tables.items()},
         risk={name: one.risk for name, one in tables.items()},
-        true_risk=risk_histogram(1 - truth.probability, below_zero=True),
+        true_risk=risk_histogram(1 - truth.probability, below_zero=True) if truth.given_case else None,
+        estimates={name: one.estimates for name, one in tables.items()},
     )
 
 

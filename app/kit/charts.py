@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from app.kit.looks import ESTIMATORS, GREY, SYSTEMS, Look
+from app.kit.looks import ESTIMATORS, GREY, Look
+from l2d_core.calibration.binned import without_above_one
 from l2d_core.surrogates import SURROGATES
 
 ABOVE_ONE = 1.1  # position of the marks of estimates above 1 on a probability axis
@@ -25,13 +26,22 @@ Spec = dict[str, Any]
 Columns = dict[str, pa.Array]  # of equal length; Arrow, the browser's format, takes a tenth of a DataFrame's time
 
 
-def reliability(table: pd.DataFrame, above_one: pd.DataFrame, look: Look, *, is_bounded: bool) -> Spec:
+def reliability(
+    table: pd.DataFrame,
+    above_one: pd.DataFrame,
+    look: Look,
+    *,
+    is_bounded: bool,
+    before: pd.DataFrame | None = None,
+    side: int | None = None,
+) -> Spec:
     """Share right against estimate, bin by bin, over bars of counts that share the axis.
 
-    table: of `calibration.reliability_table`, with `cases` and `cases_right` per seed. above_one: one row, or none,
-    with share_correct, cases and cases_right of the estimates above 1. is_bounded: no estimate can be above 1, so
-    there is no zone to mark.
+    table: of `estimator_view.reliability`. above_one: of `estimator_view.above_one`; its cases are drawn in their zone
+    only. is_bounded: no estimate can be above 1, so there is no zone to mark. before: another such table, in grey.
+    side: the pixels from 0 to 1 on both axes; None: as wide as there is room.
     """
+    table = without_above_one(table, above_one)
     highest = max([*table["cases"].to_numpy(), *above_one["cases"].to_numpy(), 1])
     scale = COUNTS_HEIGHT / highest
     bars = []
@@ -41,18 +51,37 @@ def reliability(table: pd.DataFrame, above_one: pd.DataFrame, look: Look, *, is_
             "bar_right": COUNTS_FLOOR + scale * part["cases_right"].to_numpy(),
         }
         bars.append({**arrow({name: part[name] for name in part.columns}), **arrow(tops)})
-    note = arrow({"text": [f"cases a bin, highest {highest:,.0f}; dark: expert right"]})
-    return with_data(_reliability_spec(look, is_bounded), bins=bars[0], above=bars[1], note=note)
+    tables = {"bins": bars[0], "above": bars[1]}
+    tables["note"] = arrow({"text": [f"cases per bin, at most {highest:,.0f}; solid: expert right"]})
+    if side is not None:
+        shown = table[:0] if before is None else before[before["n"] > 0]
+        tables["before"] = arrow({name: shown[name] for name in ("mean_probability", "share_correct")})
+    return with_data(_reliability_spec(look, is_bounded, side), **tables)
 
 
-def risk(predicted: pd.DataFrame, true: pd.DataFrame, estimator: str, *, is_bounded: bool) -> Spec:
-    """Histogram of the predicted risk as bars, and of the true one as an outline.
+def risk(
+    predicted: pd.DataFrame,
+    true: pd.DataFrame | None,
+    estimator: str,
+    *,
+    is_bounded: bool,
+    before: pd.DataFrame | None = None,
+    highest: float = 0.0,
+    size: tuple[float, float] | None = None,
+) -> Spec:
+    """Histogram of the predicted risk as bars, and of the true one as an outline, where there is one.
 
-    Both tables: low, high, share (of the cases); a first bin from -inf to 0 holds the cases with an estimate above 1,
-    and is drawn with a width of its own. is_bounded: no estimate can be above 1, so there is no zone to mark.
+    All tables: low, high, share (of the cases); a first bin from -inf to 0 holds the cases with an estimate above 1,
+    and is drawn with a width of its own. is_bounded: no estimate can be above 1, so there is no zone to mark. before:
+    what was predicted before, as a grey line. highest: a share that the axis includes. size: width and height of the
+    plot in pixels; None: as wide as there is room.
     """
-    tables = {name: place_below_zero(table) for name, table in (("predicted", predicted), ("true", true))}
-    return with_data(_risk_spec(estimator, is_bounded), **tables)
+    nothing = predicted[:0]
+    tables = {"predicted": predicted, "true": nothing if true is None else true}
+    tables["before"] = nothing if before is None else before
+    placed = {name: place_below_zero(table) for name, table in tables.items()}
+    spec = _risk_spec(estimator, is_bounded, size)
+    return with_data(spec, **placed, highest=arrow({"share": [highest]}))
 
 
 def is_bounded(estimator: str) -> bool:
@@ -68,16 +97,6 @@ def place_below_zero(table: pd.DataFrame) -> Columns:
     left = np.where(below, 1 - ABOVE_ONE - 0.04, low)
     right = np.where(below, 1 - ABOVE_ONE + 0.04, high)
     return arrow({"left": left, "right": right, "share": table["share"], "bin": names})
-
-
-def coverage(curves: Columns, points: Columns, rules: Columns, measure: str) -> Spec:
-    """Accuracy against coverage.
-
-    curves: line (of LINES), system, coverage, accuracy; points (operating points): system, coverage, accuracy;
-    rules (horizontal references): line, system (empty for the expert), accuracy. measure: title of the accuracy axis.
-    """
-    systems = tuple(curves["system"].unique().to_pylist())
-    return with_data(_coverage_spec(measure, systems), curves=curves, points=points, rules=rules)
 
 
 def truth(table: pd.DataFrame, estimator: str) -> Spec:
@@ -129,23 +148,27 @@ def tooltips(*fields: tuple[str, str, str]) -> list[alt.Tooltip]:
     return [alt.Tooltip(field, type="quantitative", title=title, format=form) for field, title, form in fields]
 
 
-LINES = {"this system": [1, 0], "optimal deferral": [6, 3], "random deferral": [2, 3]}
 BIN_TOOLTIPS = (
-    ("low", "from", ".3f"),
-    ("high", "to", ".3f"),
-    ("mean_probability", "mean estimate", ".3f"),
-    ("share_correct", "share right", ".3f"),
-    ("cases", "cases, a seed", ",.1f"),
+    ("low", "bin from", ".1%"),
+    ("high", "bin to", ".1%"),
+    ("mean_probability", "mean estimate", ".1%"),
+    ("share_correct", "expert right", ".1%"),
+    ("cases", "cases per seed", ",.1f"),
 )
 
 
 @lru_cache(maxsize=64)  # a visitor's system may have any title
-def _reliability_spec(look: Look, is_bounded: bool) -> Spec:
+def _reliability_spec(look: Look, is_bounded: bool, side: int | None) -> Spec:
     layers = [*_reliability_ground(), *_reliability_marks(look), *_count_bars(look)]
+    if side is not None:
+        before = alt.Chart(alt.NamedData("before")).encode(x="mean_probability:Q", y="share_correct:Q")
+        layers[2:2] = [before.mark_line(color=GREY, strokeWidth=2.5, opacity=0.75, point={"color": GREY, "size": 30})]
     if not is_bounded:
         zone = pd.DataFrame({"x": [1.0], "x2": [AXIS_END], "y": [0.0], "y2": [1.0]})
         layers.insert(0, _zone(zone).encode(x="x:Q", x2="x2:Q", y="y:Q", y2="y2:Q"))
-    return finish(alt.layer(*layers).properties(height=320))
+    if side is None:
+        return finish(alt.layer(*layers).properties(height=320))
+    return finish(sized(alt.layer(*layers), side * AXIS_END, side * (1 - COUNTS_FLOOR)))
 
 
 def _reliability_ground() -> list[alt.Chart]:
@@ -175,7 +198,7 @@ def _reliability_marks(look: Look) -> list[alt.Chart]:
     )
     point = {"filled": True, "size": 62, "color": look.color, "shape": look.shape, "opacity": 1}
     at_zone = alt.X(datum=ABOVE_ONE)
-    tooltip = tooltips(("share_correct", "share right", ".3f"), ("cases", "cases above 1, a seed", ",.1f"))
+    tooltip = tooltips(("share_correct", "expert right", ".1%"), ("cases", "cases above 1, per seed", ",.1f"))
     return [
         bins.mark_line(color=look.color, strokeDash=list(look.dash), strokeWidth=1.5, opacity=0.7).encode(x=x, y=y),
         bins.mark_rule(color=look.color, strokeWidth=1.6).encode(x=x, y="interval_low:Q", y2="interval_high:Q"),
@@ -207,63 +230,26 @@ def _floor() -> alt.Y2Datum:
 
 
 @cache
-def _risk_spec(estimator: str, is_bounded: bool) -> Spec:
+def _risk_spec(estimator: str, is_bounded: bool, size: tuple[float, float] | None) -> Spec:
     look = ESTIMATORS[estimator]
     axis = alt.Axis(values=TICKS, format="%", title="risk = 1 - P(the expert is right)")
     x = alt.X("left:Q", scale=alt.Scale(domain=[1 - AXIS_END, 1], nice=False), axis=axis)
     y = alt.Y("share:Q", axis=alt.Axis(format="%", title="share of cases", tickCount=4))
     tooltip = [alt.Tooltip("bin:N", title="risk"), *tooltips(("share", "share of cases", ".1%"))]
-    predicted, true = alt.Chart(alt.NamedData("predicted")), alt.Chart(alt.NamedData("true"))
+    predicted, true, before, highest = (
+        alt.Chart(alt.NamedData(name)) for name in ("predicted", "true", "before", "highest")
+    )
     bars = {"x": x, "x2": "right:Q", "y": y, "y2": alt.Y2Datum(0), "tooltip": tooltip}
     layers = [
         predicted.mark_rect(color=look.color, opacity=0.75).encode(**bars),
         true.mark_rect(filled=False, fillOpacity=0, stroke=GREY, strokeWidth=1.8).encode(**bars),
+        before.mark_line(color=GREY, strokeWidth=2.5, opacity=0.75, interpolate="step-after").encode(x=x, y=y),
+        highest.mark_point(opacity=0, size=1).encode(y=y),
     ]
     if not is_bounded:
         layers.insert(0, _zone(pd.DataFrame({"x": [1 - AXIS_END], "x2": [0.0]})).encode(x="x:Q", x2="x2:Q"))
-    return finish(alt.layer(*layers).properties(height=180))
-
-
-@lru_cache(maxsize=64)
-def _coverage_spec(measure: str, systems: tuple[str, ...]) -> Spec:
-    looks = [look for look in SYSTEMS.values() if look.title in systems]
-    names = [look.title for look in looks]
-    legend = {"title": None, "orient": "bottom", "columns": 2}
-    color = alt.Color(
-        "system:N",
-        scale=alt.Scale(domain=names, range=[k.color for k in looks]),
-        legend=alt.Legend(**legend | {"columns": 1 if len(names) > 2 else 2}),
-    )
-    shape = alt.Shape("system:N", scale=alt.Scale(domain=names, range=[k.shape for k in looks]))
-    dash = alt.StrokeDash(
-        "line:N",
-        scale=alt.Scale(domain=list(LINES), range=list(LINES.values())),
-        legend=alt.Legend(**legend, symbolStrokeColor=GREY),
-    )
-    axis = alt.Axis(format="%", title="coverage: share of cases that the machine keeps")
-    x = alt.X("coverage:Q", scale=alt.Scale(domain=[0, 1]), axis=axis)
-    y = alt.Y("accuracy:Q", scale=alt.Scale(zero=False), axis=alt.Axis(format="%", title=measure))
-    numbers = tooltips(("coverage", "coverage", ".1%"), ("accuracy", measure, ".2%"))
-    tooltip = [alt.Tooltip("system:N"), *numbers]
-    rule = {"strokeDash": [1, 3], "strokeWidth": 1.5}
-    curves, points, rules = (alt.Chart(alt.NamedData(name)) for name in ("curves", "points", "rules"))
-    return finish(
-        alt.layer(
-            rules.transform_filter("datum.system == ''").mark_rule(**rule, color=GREY).encode(y=y),
-            rules.transform_filter("datum.system != ''").mark_rule(**rule).encode(y=y, color=color),
-            _rule_name(rules, "machine alone", align="right", dx=-4).encode(x=alt.XDatum(1), y=y),
-            _rule_name(rules, "expert alone", align="left", dx=4).encode(x=alt.XDatum(0), y=y),
-            curves.mark_line(strokeWidth=2).encode(x=x, y=y, color=color, strokeDash=dash, tooltip=tooltip),
-            points.mark_point(filled=True, size=150, opacity=1, stroke="white", strokeWidth=1.2).encode(
-                x=x, y=y, color=color, shape=shape, tooltip=tooltip
-            ),
-        ).properties(height=300)
-    )
-
-
-def _rule_name(rules: alt.Chart, line: str, **place: str | int) -> alt.Chart:
-    text = rules.transform_filter(f"datum.line == '{line}'").transform_aggregate(accuracy="max(accuracy)")
-    return text.mark_text(color=GREY, baseline="bottom", fontSize=11, text=line, **place)
+    chart = alt.layer(*layers)
+    return finish(chart.properties(height=180) if size is None else sized(chart, *size))
 
 
 @cache
@@ -283,9 +269,16 @@ def _truth_spec(estimator: str) -> Spec:
     )
 
 
+def sized(chart: alt.LayerChart, width: float, height: float) -> alt.LayerChart:
+    """The chart with a plot of this size in pixels, its axes beside it."""
+    return chart.properties(width=width, height=height, autosize=alt.AutoSizeParams(type="pad", contains="padding"))
+
+
 def finish(chart: alt.TopLevelMixin) -> Spec:
     """The chart as a dict that contains its own small tables; named tables are filled in later."""
     spec = chart.to_dict(validate=False)  # the tests validate it
     # A screen reader reads a chart's numbers as text beside it (section.chart), not mark by mark.
-    spec["config"] = {"legend": {"layout": {"bottom": {"direction": "vertical"}}}, "mark": {"aria": False}}
+    # Without this, marks whose tooltip is not set would show every column of their table.
+    mark = {"aria": False, "tooltip": None}
+    spec["config"] = {"legend": {"layout": {"bottom": {"direction": "vertical"}}}, "mark": mark}
     return spec

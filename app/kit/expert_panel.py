@@ -5,50 +5,75 @@ from collections.abc import Callable, Mapping, Sequence
 import pandas as pd
 import streamlit as st
 
+from app.kit import class_sliders
+from app.kit.class_sliders import Row
+from app.kit.settings import Setting, begin, choice, whole
 from l2d_core.experts.simulated import PRESETS, WRONG_RULES, per_class
 
 OWN = "own"
 WRONG_TITLES = {"others": "Any other class, evenly", "all": "Any class, evenly (may be right by luck)"}
+K = "k"  # the row of the preset that takes a number of classes
 
 
 def draw(
-    dataset: str, class_names: Sequence[str], titles: Mapping[str, str], *, disabled: bool = False
+    dataset: str,
+    class_names: Sequence[str],
+    titles: Mapping[str, str],
+    *,
+    disabled: bool = False,
+    on_move: Callable[[bool], None] = lambda is_released: None,
+    with_hint: bool = False,
 ) -> tuple[tuple[float, ...], str]:
     """Draw the controls; returns the accuracy per class, in 0..1, and the rule for wrong answers.
 
-    titles: labels of the sliders of classes that are not shown by their names.
+    titles: labels of the sliders of classes that are not shown by their names. on_move: called when a slider has sent
+    a value, with whether it was released. with_hint: a preset says what to look at in the live lab.
     """
-    above = st.container()
-    st.caption("How often it knows the answer, by true class:")
-    for name, default in zip(class_names, _percents(dataset_default(class_names), class_names, 0), strict=True):
-        st.slider(
-            titles.get(name, name),
-            0,
-            100,
-            default,
-            format="%d %%",
-            key=_key(dataset, name),
-            bind="query-params",
-            disabled=disabled,
-        )
-    accuracy = tuple(st.session_state[_key(dataset, name)] / 100 for name in class_names)
-    wrong = st.selectbox(
-        "Where the expert does not know",
-        WRONG_RULES,
-        format_func=WRONG_TITLES.get,
-        key="wrong",
-        bind="query-params",
-        disabled=disabled,
-        help="With the second choice a guess can hit the true class, as in the authors' code: 75 % of ten classes "
-        "is then right in 77.5 %.",
+    begin(settings(dataset, class_names))
+    current, k = _matching_preset(dataset, class_names)
+    _draw_preset(dataset, class_names, current, disabled, with_hint)
+    rows = [Row("", "All classes")]
+    if current != OWN and PRESETS[current].takes_k:
+        rows = [Row(K, "k: classes that the expert knows", k, len(class_names), ""), *rows]
+    rows += [Row(name, titles.get(name, name), st.session_state[_key(dataset, name)]) for name in class_names]
+
+    def take(values: Mapping[str, int], is_released: bool) -> None:
+        if values.get(K, k) != k:
+            st.session_state[f"{dataset}_k"] = values[K]
+            _set_accuracies(dataset, class_names, current)
+        else:
+            for name in class_names:
+                st.session_state[_key(dataset, name)] = values[name]
+        on_move(is_released)
+
+    class_sliders.draw(
+        "Expert's accuracy, by true class", rows, key=f"{dataset}_sliders", on_move=take, disabled=disabled
     )
-    with above:  # drawn last: the sliders have the values of a link only once they are drawn
-        _draw_preset(dataset, class_names, disabled)
-    matrix = st.expander("The expert as a matrix", icon=":material/grid_on:", on_change="rerun")
-    if matrix.open:
-        with matrix:
+    accuracy = tuple(st.session_state[_key(dataset, name)] / 100 for name in class_names)
+    details = st.expander("Wrong answers", icon=":material/grid_on:", on_change="rerun")
+    with details:
+        wrong = st.selectbox(
+            "Where the expert does not know the answer",
+            WRONG_RULES,
+            format_func=WRONG_TITLES.get,
+            key="wrong",
+            persist_state="session",
+            disabled=disabled,
+            help="With the second choice a guess can hit the true class, as in the authors' code: 75 % of ten classes "
+            "becomes 77.5 %.",
+        )
+        if details.open:
             _draw_matrix(accuracy, wrong, class_names)
     return accuracy, wrong
+
+
+def settings(dataset: str, class_names: Sequence[str]) -> dict[str, Setting]:
+    """Its settings by key."""
+    default = _percents(dataset_default(class_names), class_names, 0)
+    accuracies = {
+        _key(dataset, name): whole(0, 100, percent) for name, percent in zip(class_names, default, strict=True)
+    }
+    return accuracies | {"wrong": choice(WRONG_TITLES)}
 
 
 def settings_keys(dataset: str, class_names: Sequence[str]) -> dict[str, Callable[[str], str] | None]:
@@ -68,57 +93,40 @@ def dataset_default(class_names: Sequence[str]) -> str:
     return "dermatologist" if PRESETS["dermatologist"].fits(class_names) else "half"
 
 
-def _draw_preset(dataset: str, class_names: Sequence[str], disabled: bool) -> None:
-    offered = [name for name, preset in PRESETS.items() if preset.fits(class_names)]
-    k_key = f"{dataset}_k"
-    current, k = _matching_preset(dataset, class_names, offered)
+def name_of_expert(dataset: str, class_names: Sequence[str]) -> str:
+    """The title of the preset that the sliders match, or "own setting"."""
+    current, _ = _matching_preset(dataset, class_names)
+    return "own setting" if current == OWN else PRESETS[current].title
+
+
+def _draw_preset(dataset: str, class_names: Sequence[str], current: str, disabled: bool, with_hint: bool) -> None:
+    offered = _offered(class_names)
+    hint = PRESETS[current].look_at if with_hint and current != OWN else ""
     # A menu, not a select box: it has no value that a message sent before the last answer could restore.
     st.menu_button(
         "Expert: own setting" if current == OWN else f"Expert: {PRESETS[current].title}",
         offered,
         format_func=lambda name: PRESETS[name].title,
         key=f"{dataset}_preset",
-        on_click=_take_preset,
-        args=(dataset, tuple(class_names)),
+        on_click=lambda: _set_accuracies(dataset, class_names, st.session_state[f"{dataset}_preset"]),
         icon=":material/person:",
         width="stretch",
         disabled=disabled,
-        help="An expert to start from: sets the slider of each class",
+        help=f"An expert to start from: sets the slider of each class. {hint}",
     )
-    st.button(
-        "Reset the expert",
-        icon=":material/restart_alt:",
-        on_click=_set_accuracies,
-        args=(dataset, tuple(class_names), dataset_default(class_names)),
-        disabled=disabled,
-        help="Back to this data set's first expert",
-    )
-    if current != OWN:
-        st.caption(PRESETS[current].look_at)
-    if current != OWN and PRESETS[current].takes_k:
-        if st.session_state.get(k_key) != k:
-            st.session_state[k_key] = k
-        st.slider(
-            "k: classes that the expert knows",
-            0,
-            len(class_names),
-            key=k_key,
-            disabled=disabled,
-            on_change=_set_accuracies,
-            args=(dataset, tuple(class_names), current),
-        )
 
 
-def _matching_preset(dataset: str, class_names: Sequence[str], offered: Sequence[str]) -> tuple[str, int]:
+def _offered(class_names: Sequence[str]) -> list[str]:
+    return [name for name, preset in PRESETS.items() if preset.fits(class_names)]
+
+
+def _matching_preset(dataset: str, class_names: Sequence[str]) -> tuple[str, int]:
     """The preset that matches the sliders, with its k; the last chosen one if several match, OWN if none does."""
     now = [st.session_state[_key(dataset, name)] for name in class_names]
     wrong, last_k = st.session_state["wrong"], _k(dataset, class_names)
-    tried = [
-        last_k,
-        *(k for k in range(len(class_names) + 1) if k != last_k),
-    ]  # a link has the sliders' values but no k
+    tried = [last_k, *(k for k in range(len(class_names) + 1) if k != last_k)]  # a link holds no k
     fitting = {}
-    for name in (one for one in offered if PRESETS[one].wrong == wrong):
+    for name in (one for one in _offered(class_names) if PRESETS[one].wrong == wrong):
         ks = tried if PRESETS[name].takes_k else [last_k]
         k = next((k for k in ks if _percents(name, class_names, k) == now), None)
         if k is not None:
@@ -130,10 +138,6 @@ def _matching_preset(dataset: str, class_names: Sequence[str], offered: Sequence
 
 def _k(dataset: str, class_names: Sequence[str]) -> int:
     return st.session_state.get(f"{dataset}_k", min(5, len(class_names)))
-
-
-def _take_preset(dataset: str, class_names: Sequence[str]) -> None:
-    _set_accuracies(dataset, class_names, st.session_state[f"{dataset}_preset"])
 
 
 def _set_accuracies(dataset: str, class_names: Sequence[str], preset: str) -> None:
@@ -152,7 +156,7 @@ def _draw_matrix(accuracy: Sequence[float], wrong: str, class_names: Sequence[st
     matrix = pd.DataFrame(
         per_class(accuracy, wrong=wrong).numpy() * 100, index=list(class_names), columns=list(class_names)
     )
-    st.caption("P(answer | true class) in percent: a row a true class, a column an answer.")
+    st.caption("P(answer | true class) in percent: one row per true class, one column per answer.")
     st.dataframe(matrix.style.format("{:.0f}"), height="content")
 
 

@@ -1,6 +1,7 @@
 """A section of charts: its question, an explanation, a switch from charts to numbers, and the table to download."""
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -41,14 +42,21 @@ def header(question: str, explanation: str, name: str, tables: dict[str, pd.Data
     return view == "Numbers"
 
 
-def chart(spec: charts.Spec, key: str, name: str, text: str, on_select: Callable[[], None] | None = None) -> None:
+def chart(
+    spec: charts.Spec,
+    key: str,
+    name: str,
+    text: str,
+    on_select: Callable[[], None] | None = None,
+    width: Literal["stretch", "content"] = "stretch",
+) -> None:
     """Draw a Vega chart, followed by its content and numbers as text for screen readers only.
 
     name: the chart's accessible name. It must not depend on the numbers: with a new name the browser would rebuild the
-    chart instead of moving its marks. on_select: called when something is selected in it.
+    chart instead of moving its marks. on_select: called when something is selected in it. width: "content" for the specification's own.
     """
     alt = f"{name}. Its numbers are in the text that follows."
-    st.vega_lite_chart(spec, key=key, alt=alt, on_select=on_select or "ignore")
+    st.vega_lite_chart(spec, key=key, alt=alt, on_select=on_select or "ignore", width=width)
     st.html(render('<p class="for-screen-readers">{{ text }}</p>', text=text))
 
 

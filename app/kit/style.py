@@ -35,6 +35,28 @@ _SHEET = """
 .kpi .value {font-size: 1.5rem; font-weight: 600; line-height: 1.35; white-space: nowrap;}
 .kpi .value small {font-size: .85rem; font-weight: 400; opacity: .85;}
 .kpi .note {font-size: .76rem; opacity: .8; line-height: 1.25;}
+/* The live lab: controls on the left, which stay in sight; the stage on the right fits into a projector's window. */
+[data-testid="stMainBlockContainer"]:has(.st-key-lab) {padding: 4.1rem 1.6rem 3rem; max-width: 1700px;}
+.st-key-lab > [data-testid="stLayoutWrapper"] > [data-testid="stHorizontalBlock"] > [data-testid="stColumn"]:first-child
+  {flex: 0 0 290px; min-width: 0; position: sticky; top: 3.75rem; align-self: flex-start;
+  max-height: calc(100vh - 3.75rem); overflow-y: auto;}
+.st-key-lab > [data-testid="stLayoutWrapper"] > [data-testid="stHorizontalBlock"] > [data-testid="stColumn"]:last-child
+  {flex: 1 1 0; min-width: 0;}
+.st-key-lab [data-testid="stVerticalBlock"] {gap: .5rem;}
+.st-key-lab p.message {font-size: 1.2rem; font-weight: 600; line-height: 1.3; margin: 0;}
+.st-key-stage-charts :is([data-testid="stElementContainer"], [data-testid="stFullScreenFrame"],
+  [data-testid="stFullScreenFrame"] > div, [data-testid="stVegaLiteChart"]) {width: 100% !important;}
+.st-key-stage-charts svg.marks {width: 100%; height: auto; max-height: calc(100vh - 17.5rem);}
+.kpi .unit {font-size: .8rem; opacity: .85;} .kpi .delta {font-size: .85rem; font-weight: 600;}
+.st-key-lab .kpi {padding: .3rem .6rem;}
+.st-key-lab .kpi .pair {display: flex; gap: .3rem; align-items: baseline; white-space: nowrap;}
+.st-key-lab .kpi .value {font-size: 1.2rem; line-height: 1.2;}
+.st-key-lab h1 {font-size: 1.4rem;}
+@media (max-width: 900px) {
+  .st-key-lab > [data-testid="stLayoutWrapper"] > [data-testid="stHorizontalBlock"] {flex-direction: column;}
+  .st-key-lab > [data-testid="stLayoutWrapper"] > [data-testid="stHorizontalBlock"] > [data-testid="stColumn"]
+  {flex: none !important; width: 100%; position: static !important; max-height: none !important;}
+}
 .mark {display: inline-block; width: .75em; height: .75em; margin-right: .4em; vertical-align: -.05em;}
 @media (max-width: 640px) {[class*="st-key-wide-charts"] [data-testid="stColumn"] {min-width: 100%;}}
 </style>

@@ -18,6 +18,7 @@ def _titles() -> Titles:
         "data": {name: dataset.title for name, dataset in LAB_DATASETS.items()},
         "wrong": expert_panel.WRONG_TITLES,
         "bin_kind": state.STRATEGIES,
+        "view": state.VIEWS,
     }
     for name, dataset in LAB_DATASETS.items():
         found[f"{name}_head"] = state.HEAD_TITLES
@@ -26,4 +27,10 @@ def _titles() -> Titles:
     return found
 
 
-LINKS = Carried(_settings, _titles, for_a_class=True)
+def _defaults() -> dict[str, str]:
+    from app.lab import state
+
+    return {key: setting.write(setting.default) for key, setting in state.settings(state.dataset()).items()}
+
+
+LINKS = Carried(_settings, _titles, _defaults, for_a_class=True, reads_itself=True)

@@ -1,10 +1,12 @@
-"""Live lab: when may we believe that the expert will be right?"""
+"""Live lab: set how good an expert is on each class, and see what three estimators make of it."""
 
 from types import ModuleType
 
 import streamlit as st
 
 from app.fits import shared
+from app.fits.settings import LabSettings
+from app.kit import expert_panel
 from app.kit.notes import DIAGNOSIS_NOTE, MEDICAL_ICON
 from app.lab import settings_panel, state
 from app.sharing import state as sharing_state
@@ -12,38 +14,51 @@ from app.sharing import teacher
 from l2d_core.datasets import LAB_DATASETS
 
 
-def results() -> ModuleType:
-    """What draws them. The library for its charts takes a while to import, which it can do while the first fit runs."""
-    from app.lab import results as lab_results
+def stage() -> ModuleType:
+    """What draws the results. The library for charts takes a while to import: it can while the first fit runs."""
+    from app.lab import stage as lab_stage
 
-    return lab_results
+    return lab_stage
 
 
-with st.container(horizontal=True, vertical_alignment="bottom"):
-    st.title("Live lab", anchor=False, width="content")
-    st.markdown("When may we believe that the expert will be right?", width="content")
+def name_of(settings: LabSettings) -> str:
+    """The settings in words, for what is pinned."""
+    dataset = LAB_DATASETS[settings.dataset]
+    expert = settings.people or expert_panel.name_of_expert(settings.dataset, dataset.class_names)
+    return f"{dataset.title}, expert: {expert}, {settings.num_seeds} seeds from {settings.seed}"
+
+
+state.arrive()
 teacher_settings = sharing_state.teacher()
-teacher.draw(teacher_settings)
-with st.sidebar:
+with st.container(key="lab"):
+    left, right = st.columns([1, 3], gap="medium")
+with left:
+    st.title("Live lab", anchor=False)
     settings = settings_panel.draw(teacher_settings)
-if LAB_DATASETS[settings.dataset].is_medical:
-    st.caption(f"{MEDICAL_ICON} {DIAGNOSIS_NOTE}")
-binning = state.binning()
-status = st.empty()
-seeds = "1 seed" if settings.num_seeds == 1 else f"{settings.num_seeds} seeds"
-try:
-    result = shared.fit_board().get(
-        settings,
-        lambda on_progress: shared.workers().run(settings, binning, on_progress=on_progress),
-        lambda done: status.progress(done, f"Training for {seeds}: {done:.0%}"),
-        meanwhile=results,
-    )
-except (OSError, ValueError) as problem:
-    status.error(str(problem))
-else:
-    status.caption(
-        f"Trained {settings.num_seeds} x {len(settings.surrogates)} heads on {result.num_train:,} cases in "
-        f"{result.seconds:.2f} s; scored on {result.num_test:,} test cases."
-    )
-    if teacher.is_revealed(teacher_settings, settings):
-        results().draw(result)
+    state.note_move()
+with right:
+    teacher.draw(teacher_settings)
+    status = st.empty()
+    binning, is_dragging = state.binning(), state.is_dragging()
+    asked = settings_panel.while_dragging(settings) if is_dragging else settings
+    try:
+        result = shared.fit_board().get(
+            asked,
+            lambda on_progress: shared.workers().run(asked, binning, on_progress=on_progress),
+            lambda done: status.progress(done, f"Training {asked.num_seeds} seeds: {done:.0%}"),
+            meanwhile=stage,
+            is_kept=not is_dragging,
+        )
+    except (OSError, ValueError) as problem:
+        status.error(str(problem))
+    else:
+        if is_dragging and asked.num_seeds < settings.num_seeds:
+            status.caption(f"While you drag: {asked.num_seeds} of {settings.num_seeds} seeds.")
+        elif LAB_DATASETS[settings.dataset].is_medical:
+            status.caption(f"{MEDICAL_ICON} {DIAGNOSIS_NOTE}")
+        else:
+            status.empty()
+        if teacher.is_revealed(teacher_settings, settings):
+            name = name_of(settings)
+            before = state.shown(state.Shown(name, result.tables, result.curves))
+            stage().draw(result, name, before)

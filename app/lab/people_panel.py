@@ -1,12 +1,10 @@
 """The choice between a simulated expert and people whose answers are recorded."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import streamlit as st
 
+from app.kit.settings import Setting, choice
 from l2d_core.common.paths import DATA_ROOT
 from l2d_core.common.seeds import numpy_generator
 from l2d_core.datasets import LAB_DATASETS
@@ -20,11 +18,10 @@ def draw(dataset: str, *, disabled: bool = False) -> str:
     kind = st.segmented_control(
         "Who is the expert?",
         list(KINDS),
-        default="simulated",
         required=True,
         format_func=KINDS.get,
         key=f"{dataset}_expert",
-        bind="query-params",
+        persist_state="session",
         disabled=disabled,
         help="People: what annotators really said of these cases, mistakes and all.",
     )
@@ -43,7 +40,7 @@ def draw(dataset: str, *, disabled: bool = False) -> str:
         list(crowd.names),
         format_func=crowd.names.get,
         key=f"{dataset}_people",
-        bind="query-params",
+        persist_state="session",
         disabled=disabled,
     )
     st.caption(crowd.tested_on)
@@ -55,9 +52,9 @@ def draw(dataset: str, *, disabled: bool = False) -> str:
     return name
 
 
-def settings_keys(dataset: str) -> dict[str, Callable[[Any], str] | None]:
-    """The keys of its settings, each with how its value is written in an address."""
-    return {f"{dataset}_expert": KINDS.__getitem__, f"{dataset}_people": LAB_DATASETS[dataset].people.names.__getitem__}
+def settings(dataset: str) -> dict[str, Setting]:
+    """Its settings by key."""
+    return {f"{dataset}_expert": choice(KINDS), f"{dataset}_people": choice(LAB_DATASETS[dataset].people.names)}
 
 
 @st.cache_data(show_spinner=False)

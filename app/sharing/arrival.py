@@ -18,7 +18,7 @@ def arrive(page: Carried) -> None:
         texts = {key: values[-1] for key, values in given.items()}
         state.set_arrival(texts)
         state.set_teacher(teaching.read(texts))
-    if given:
+    if given and not page.reads_itself:
         _replace(given, _readable(given, page))
 
 
@@ -28,6 +28,8 @@ def note_junk(page: Carried) -> None:
     A setting whose widget has not been drawn yet, as in the lesson's other steps, is checked once it has.
     """
     given, keys = state.take_arrival(), page.settings()
+    if page.reads_itself:
+        given = dict(shorten(given.items(), page.titles()))
     found = teaching.notes(given)
     if keys is not None:
         given |= {key: text for key, text in state.waiting().items() if key in keys}

@@ -20,7 +20,7 @@ class Carried:
     titles: names of choices, where Streamlit's own address writes the titles shown. defaults: values, as a link writes
     them, that links leave out; they stay the same as long as the version of links does. in_address: the settings are
     read from the address, and not from the session. repeated: keys that may come several times. for_a_class: a teacher
-    may add to its links.
+    may add to its links. reads_itself: the page reads its settings from the address, names and titles alike.
     """
 
     settings: Callable[[], Settings | None] = lambda: None
@@ -29,6 +29,7 @@ class Carried:
     in_address: bool = False
     repeated: tuple[str, ...] = ()
     for_a_class: bool = False
+    reads_itself: bool = False
 
 
 NOTHING = Carried(in_address=True)

@@ -77,6 +77,33 @@ def reliability_table(
     return table
 
 
+def without_above_one(table: pd.DataFrame, above: pd.DataFrame) -> pd.DataFrame:
+    """A reliability table without the cases whose estimates are above 1, which its last bin counts as estimates of 1.
+
+    For charts that draw these apart, so that each case is drawn once. table: with the columns cases and cases_right,
+    n / repeats of all cases and of those that came true. above: one row, or none, with cases and cases_right.
+    """
+    if above.empty:
+        return table
+    row = table.index[table["n"] > 0][-1]
+    gone, gone_right = (float(above[name].iloc[0]) for name in ("cases", "cases_right"))
+    n, before, right, mean, low = (
+        float(table.loc[row, name]) for name in ("n", "cases", "cases_right", "mean_probability", "low")
+    )
+    cases, right = max(before - gone, 0.0), max(right - gone_right, 0.0)
+    statistics = np.full(len(_STATISTICS), np.nan)
+    if cases * n / before < 0.5:  # nothing is left, but for rounding
+        cases = right = 0.0
+    else:
+        mean, share = float(np.clip((mean * before - gone) / cases, low, 1)), min(right / cases, 1.0)
+        band = binomial_band([mean], [max(round(cases), 1)])
+        statistics = np.hstack([mean, share, share - mean, *wilson_interval([share], [cases]), *band])
+    left = table.astype({"n": float})
+    left.loc[row, ["n", "cases", "cases_right"]] = cases * n / before, cases, right
+    left.loc[row, _STATISTICS] = statistics
+    return left
+
+
 def calibration_error(
     probability: ArrayLike, correct: ArrayLike, *, bins: int = 15, strategy: str = "equal_width"
 ) -> float:

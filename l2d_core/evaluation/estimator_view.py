@@ -18,6 +18,7 @@ from l2d_core.surrogates import SURROGATES
 
 COVERAGES = np.linspace(0, 1, 101)
 RISK_BIN = 0.05
+ESTIMATE_BIN, ESTIMATE_END = 0.05, 3.0
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,21 @@ def risk_histogram(risk: np.ndarray, *, below_zero: bool = False, of: int | None
         return table
     first = pd.DataFrame({"low": [-np.inf], "high": [0.0], "share": [np.count_nonzero(risk < 0) / total]})
     return pd.concat([first, table], ignore_index=True)
+
+
+def estimate_histogram(view: EstimatorView) -> pd.DataFrame:
+    """The raw estimates in bins of 0.05 from 0 to 3, and a last bin without an end: low, high, share, share_right.
+
+    share: of all cases; share_right: of all cases, those in the bin in which the expert is right. high of the last bin
+    is infinite.
+    """
+    edges = np.append(np.round(np.arange(0, ESTIMATE_END + ESTIMATE_BIN / 2, ESTIMATE_BIN), 10), np.inf)
+    # An estimate of exactly 1 is not above 1: it belongs to the bin that ends there.
+    estimates = np.where(view.probability == 1, np.nextafter(1.0, 0), view.probability)
+    total = max(len(view), 1)
+    columns = {"share": None, "share_right": view.expert_correct.astype(float)}
+    shares = {name: np.histogram(estimates, edges, weights=weight)[0] / total for name, weight in columns.items()}
+    return pd.DataFrame({"low": edges[:-1], "high": edges[1:], **shares})
 
 
 def coverage_curve(view: EstimatorView) -> pd.DataFrame:

@@ -12,10 +12,11 @@ from l2d_core.calibration.intervals import mean_and_interval
 from l2d_core.calibration.smooth import smooth_calibration_error
 from l2d_core.data import Scores
 from l2d_core.evaluation import estimator_view
-from l2d_core.evaluation.accuracy import Statistic, accuracies_of_flags
+from l2d_core.evaluation.accuracy import Statistic, accuracies_of_flags, class_table
 from l2d_core.evaluation.deferral import defer_by_argmax
 from l2d_core.evaluation.estimator_view import EstimatorView, view_scores
 from l2d_core.evaluation.probabilities import clip_probability, estimators_of, risk_distance, share_above_one
+from l2d_core.surrogates import SURROGATES
 
 
 def measure(
@@ -93,11 +94,15 @@ def _view(scores: Scores, estimator: str) -> EstimatorView:
 
 @dataclass(frozen=True)
 class ChartTables:
-    """What the charts of one estimator draw; risk: the histogram of 1 - estimate, with a bin below 0."""
+    """What the charts of one estimator draw.
+
+    risk: the histogram of 1 - estimate, with a bin below 0; estimates: `estimator_view.estimate_histogram`.
+    """
 
     reliability: pd.DataFrame
     above_one: pd.DataFrame
     risk: pd.DataFrame
+    estimates: pd.DataFrame
 
 
 def chart_tables(
@@ -109,7 +114,24 @@ def chart_tables(
         reliability=estimator_view.reliability(view, bins=bins, strategy=strategy),
         above_one=estimator_view.above_one(view),
         risk=estimator_view.risk_histogram(1 - view.probability, below_zero=True),
+        estimates=estimator_view.estimate_histogram(view),
     )
+
+
+def class_means(scores: Sequence[Scores]) -> pd.DataFrame:
+    """`accuracy.class_table` with the case deferred by argmax, the mean over seeds, and each estimator's mean estimate.
+
+    scores: of one surrogate, one per seed, with one expert. The estimates, those above 1 as 1, stand in a column each,
+    named after the estimator; NaN for classes without cases.
+    """
+    first = class_table(scores[0], defer_by_argmax(scores[0].logits))
+    tables = [class_table(one, defer_by_argmax(one.logits)).drop(columns=["class", "n"]) for one in scores]
+    means = pd.DataFrame(np.mean([table.to_numpy() for table in tables], axis=0), columns=tables[0].columns)
+    for estimator in SURROGATES[scores[0].surrogate].estimators:
+        view = pooled_view(scores, estimator)
+        by_class = pd.Series(clip_probability(view.probability)).groupby(view.labels).mean()
+        means[estimator] = by_class.reindex(range(len(first))).to_numpy()
+    return pd.concat([first[["class", "n"]], means], axis=1)
 
 
 def coverage_curves(scores: Sequence[Scores]) -> pd.DataFrame:

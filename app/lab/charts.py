@@ -1,0 +1,194 @@
+"""The stage's own charts: raw estimates up to 300 %, accuracy against coverage, and several estimators in one."""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from app.kit import charts
+from app.kit.charts import Columns, Spec, arrow, finish, tooltips, with_data
+from app.kit.looks import GREY, Look
+
+END, LAST_BAR = 3.0, 0.1  # the bar of all estimates from 3 on is as wide as two bins
+LINES = {"system": [1, 0], "optimal deferral": [6, 3], "random deferral": [2, 3]}
+WIDTH, HEIGHT = 246, 275  # of the plots of one estimator, before they are scaled to their column
+BEFORE = {"color": GREY, "strokeWidth": 2.5, "opacity": 0.75}
+
+
+def estimates(table: pd.DataFrame, look: Look, highest: float, before: pd.DataFrame | None) -> Spec:
+    """Histogram of the raw estimates, solid where the expert is right. highest: the share at which the axis ends.
+
+    table, before: of `estimator_view.estimate_histogram`.
+    """
+    shown = table[:0] if before is None else before
+    tables = {"bars": _bars(table), "before": _bars(shown), "highest": arrow({"share": [highest]})}
+    return with_data(_estimates_spec(look), **tables, note=_parts(table))
+
+
+def _bars(table: pd.DataFrame) -> Columns:
+    low, high = (table[name].to_numpy(dtype=float) for name in ("low", "high"))
+    names = [f"{a:.0%} and more" if np.isinf(b) else f"{a:.0%} to {b:.0%}" for a, b in zip(low, high, strict=True)]
+    share, right = (table[name].to_numpy(dtype=float) for name in ("share", "share_right"))
+    of_them = np.divide(right, share, out=np.full(len(share), np.nan), where=share > 0)
+    ends = np.where(np.isinf(high), low + LAST_BAR, high)
+    return arrow({"left": low, "end": ends, "share": share, "right": right, "of_them": of_them, "bin": names})
+
+
+def _parts(table: pd.DataFrame) -> Columns:
+    """The share of the cases in each part, up to 1 and above, and in what share of it the expert is right."""
+    texts, places = [], []
+    for place, part in ((0.0, table[table["low"] < 1]), (1.0, table[table["low"] >= 1])):
+        share = float(part["share"].sum())
+        if share > 0:
+            texts.append([f"{share:.1%} of cases", f"expert right in {part['share_right'].sum() / share:.1%}"])
+            places.append(place)
+    return arrow({"x": places, "first": [one[0] for one in texts], "second": [one[1] for one in texts]})
+
+
+def coverage(
+    curves: Columns,
+    points: Columns,
+    rules: Columns,
+    measure: str,
+    looks: Sequence[Look],
+    ends: tuple[float, float],
+) -> Spec:
+    """Accuracy against coverage, of one system or of several.
+
+    curves: line (of LINES, or "before"), system, coverage, accuracy; points (operating points): system, coverage,
+    accuracy; rules (horizontal references): text, accuracy. ends: what the accuracy axis includes.
+    """
+    spec = _coverage_spec(measure, tuple(looks))
+    return with_data(spec, curves=curves, points=points, rules=rules, ends=arrow({"accuracy": list(ends)}))
+
+
+def overlaid(
+    rows: Columns, looks: Sequence[Look], axes: tuple[str, str], *, ends: tuple[float, float], diagonal: bool
+) -> Spec:
+    """One line per estimator; rows: title (of a look), when ("now" or "before"), x, y. ends: of the x axis."""
+    return with_data(_overlaid_spec(tuple(looks), axes, ends, diagonal), rows=rows)
+
+
+@lru_cache(maxsize=16)
+def _estimates_spec(look: Look) -> Spec:
+    bars, before, note, highest = (alt.Chart(alt.NamedData(name)) for name in ("bars", "before", "note", "highest"))
+    zone = alt.Chart(pd.DataFrame({"x": [1.0], "x2": [END + LAST_BAR]}))
+    axis = alt.Axis(values=[0, 1, 2, 3], format=".0%", title="estimate of P(the expert is right)")
+    x = alt.X("left:Q", scale=alt.Scale(domain=[0, END + LAST_BAR], nice=False), axis=axis)
+    y = alt.Y("share:Q", axis=alt.Axis(format="%", title="share of cases", tickCount=4))
+    tooltip = [
+        alt.Tooltip("bin:N", title="estimate"),
+        *tooltips(("share", "share of cases", ".1%"), ("of_them", "expert right", ".1%")),
+    ]
+    place = {"x2": "end:Q", "y2": alt.Y2Datum(0), "tooltip": tooltip}
+    text = {"align": "left", "baseline": "top", "dx": 6, "color": GREY, "fontSize": 12}
+    return finish(
+        charts.sized(
+            alt.layer(
+                zone.mark_rect(color=GREY, opacity=0.14).encode(x="x:Q", x2="x2:Q"),
+                highest.mark_point(opacity=0, size=1).encode(y=y),
+                bars.mark_rect(color=look.color, opacity=0.35).encode(x=x, y=y, **place),
+                bars.mark_rect(color=look.color).encode(x=x, y="right:Q", **place),
+                before.mark_line(**BEFORE, interpolate="step-after").encode(x=x, y=y),
+                note.mark_text(**text, dy=4, fontWeight="bold").encode(x="x:Q", y=alt.value(0), text="first:N"),
+                note.mark_text(**text, dy=20).encode(x="x:Q", y=alt.value(0), text="second:N"),
+            ),
+            WIDTH,
+            HEIGHT,
+        )
+    )
+
+
+def _filter(color: alt.Color) -> tuple[alt.Parameter, alt.Opacity]:
+    """A legend whose entries show and hide the marks of their colour."""
+    chosen = alt.selection_point(fields=[color.shorthand.partition(":")[0]], bind="legend", name="shown")
+    return chosen, alt.condition(chosen, alt.value(1.0), alt.value(0.08))
+
+
+def _channels(field: str, looks: tuple[Look, ...]) -> tuple[alt.Color, alt.Shape, alt.StrokeDash]:
+    names = [look.title for look in looks]
+    legend = alt.Legend(title=None, orient="bottom", direction="horizontal", columns=2, labelLimit=300)
+    values = ([look.color for look in looks], [look.shape for look in looks], [list(look.dash) for look in looks])
+    kinds = (alt.Color, alt.Shape, alt.StrokeDash)
+    return tuple(
+        kind(field, scale=alt.Scale(domain=names, range=one), legend=legend)
+        for kind, one in zip(kinds, values, strict=True)
+    )
+
+
+@lru_cache(maxsize=32)
+def _coverage_spec(measure: str, looks: tuple[Look, ...]) -> Spec:
+    color, shape, _ = _channels("system:N", looks)
+    dash = alt.StrokeDash(
+        "line:N",
+        scale=alt.Scale(domain=list(LINES), range=list(LINES.values())),
+        legend=alt.Legend(title=None, orient="bottom", symbolStrokeColor=GREY, columns=3),
+    )
+    x = alt.X(
+        "coverage:Q",
+        scale=alt.Scale(domain=[0, 1]),
+        axis=alt.Axis(format="%", title="coverage: share of cases that the machine keeps"),
+    )
+    y = alt.Y("accuracy:Q", scale=alt.Scale(zero=False), axis=alt.Axis(format="%", title=measure))
+    tooltip = [alt.Tooltip("system:N"), *tooltips(("coverage", "coverage", ".1%"), ("accuracy", measure, ".1%"))]
+    curves, points, rules, ends = (alt.Chart(alt.NamedData(name)) for name in ("curves", "points", "rules", "ends"))
+    before = curves.transform_filter("datum.line == 'before'").encode(x=x, y=y, detail="system:N")
+    now = curves.transform_filter("datum.line != 'before'").encode(x=x, y=y, color=color, strokeDash=dash)
+    chosen, opacity = _filter(color)
+    text = {"color": GREY, "align": "left", "baseline": "bottom", "dx": 4, "dy": -2, "fontSize": 11}
+    return finish(
+        alt.layer(
+            ends.mark_point(opacity=0, size=1).encode(y=y),
+            rules.mark_rule(color=GREY, strokeDash=[1, 3], strokeWidth=1.5).encode(y=y),
+            rules.mark_text(**text).encode(x=alt.XDatum(0), y=y, text="text:N"),
+            before.mark_line(**BEFORE),
+            now.mark_line(strokeWidth=2.5).encode(opacity=opacity, tooltip=tooltip).add_params(chosen),
+            points.mark_point(filled=True, size=170, stroke="white", strokeWidth=1.2).encode(
+                x=x, y=y, color=color, shape=shape, opacity=opacity, tooltip=tooltip
+            ),
+        ).properties(height=HEIGHT)
+    )
+
+
+@lru_cache(maxsize=16)
+def _overlaid_spec(looks: tuple[Look, ...], axes: tuple[str, str], ends: tuple[float, float], diagonal: bool) -> Spec:
+    color, shape, dash = _channels("title:N", looks)
+    rows = alt.Chart(alt.NamedData("rows"))
+    ticks = charts.TICKS if ends[1] < 2 else [0, 1, 2, 3]
+    scale = alt.Scale(domain=list(ends), nice=False)
+    x = alt.X("x:Q", scale=scale, axis=alt.Axis(values=ticks, format="%", title=axes[0]))
+    y_scale = alt.Scale(domain=[0, 1]) if diagonal else alt.Undefined
+    y = alt.Y("y:Q", scale=y_scale, axis=alt.Axis(format="%", title=axes[1]))
+    chosen, opacity = _filter(color)
+    tooltip = [alt.Tooltip("title:N", title="estimator"), *tooltips(("x", axes[0], ".1%"), ("y", axes[1], ".1%"))]
+    now, before = (rows.transform_filter(f"datum.when == '{when}'").encode(x=x, y=y) for when in ("now", "before"))
+    form = {} if diagonal else {"interpolate": "step-after"}
+    layers = [
+        before.mark_line(**BEFORE, **form).encode(detail="title:N", strokeDash=dash),
+        now.mark_line(strokeWidth=2.5, **form)
+        .encode(color=color, strokeDash=dash, opacity=opacity, tooltip=tooltip)
+        .add_params(chosen),
+    ]
+    if diagonal:
+        line = alt.Chart(pd.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]}))
+        layers.insert(0, line.mark_line(color=GREY, strokeWidth=1.2).encode(x=x, y=y))
+        points = now.mark_point(filled=True, size=80).encode(color=color, shape=shape, opacity=opacity, tooltip=tooltip)
+        layers.append(points)
+    if ends != (0.0, 1.0):  # estimates above 1, or risks below 0
+        outside = (1.0, ends[1]) if ends[1] > 1 else (ends[0], 0.0)
+        zone = alt.Chart(pd.DataFrame({"x": [outside[0]], "x2": [outside[1]]}))
+        layers.insert(0, zone.mark_rect(color=GREY, opacity=0.14).encode(x="x:Q", x2="x2:Q"))
+    return finish(alt.layer(*layers).properties(height=HEIGHT))
+
+
+def rows_of(parts: Mapping[tuple[str, str], tuple[np.ndarray, np.ndarray]]) -> Columns:
+    """The rows of `overlaid`. parts: (title, when) -> x and y, of equal length."""
+    columns: dict[str, list] = {"title": [], "when": [], "x": [], "y": []}
+    for (title, when), (x, y) in parts.items():
+        columns["title"] += [title] * len(x)
+        columns["when"] += [when] * len(x)
+        columns["x"] += list(x)
+        columns["y"] += list(y)
+    return arrow(columns)

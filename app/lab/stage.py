@@ -1,0 +1,160 @@
+"""The stage of the live lab: one sentence, the key numbers, and one view of all estimators, beside a reference.
+
+The reference, drawn in grey, is the state before the last move, or what was pinned.
+"""
+
+import threading
+from collections.abc import Mapping
+
+import streamlit as st
+
+from app.fits.experiment import LabResult, tables_of
+from app.fits.tables import Tables
+from app.kit import numbers
+from app.kit.html import render
+from app.kit.looks import ESTIMATORS, SYSTEMS
+from app.lab import details, message, state, views
+from app.lab.state import Shown
+from l2d_core.evaluation.measures import MEASURES
+
+Rows = Mapping[tuple[str, str], numbers.Row]
+
+# One session draws at a time: Python could not do two at once, and changing between many costs more than waiting.
+_TURN = threading.Lock()
+
+HOW_TO_READ = {
+    "reliability": "Each point is one bin of cases, of all seeds together: how likely the estimator says the expert is "
+    "to be right, against how often the expert is. On the diagonal it is calibrated; above, the expert is better than "
+    "it says; below, worse. Lines through the points: 95 % Wilson intervals for one seed's cases. Grey band: where a "
+    "calibrated estimator's point would fall at least 95 % of the time. Estimates above 1 count as 1 in the ECE, and "
+    "are drawn in the shaded zone.",
+    "above": "How often an estimate takes which value, before anything is cut off. The solid part of a bar holds the "
+    "cases in which the expert is right. Shaded: above 100 %, where no probability lies.",
+    "risk": "Risk is 1 - P(the expert is right). Left of 0, shaded: estimates above 1, a negative risk. Grey outline, "
+    "where the true probability of each case is known: the true risk.",
+    "accuracy": "The machine keeps first the cases in which its own probability exceeds the expert's by most. Large "
+    "marks: what the system itself chooses. Optimal deferral knows who is right; random deferral does not look.",
+}
+
+_CARDS = """
+<div class="kpis">
+{% for card in cards %}
+<div class="kpi" style="--look: {{ card.color }}" title="{{ card.help }}">
+  <div class="name">{{ card.name }}</div>
+  {% for value, unit, delta in card.numbers %}
+  <div class="pair"><span class="value">{{ value }}</span><span class="unit">{{ unit }}</span>
+  {%- if delta %}<span class="delta">({{ delta }})</span>{% endif %}</div>
+  {% endfor %}
+</div>
+{% endfor %}
+</div>"""
+
+
+@st.fragment
+def draw(result: LabResult, name: str, before: Shown | None) -> None:
+    """Draw the stage, and the details below it; what is chosen here changes no training, and reruns nothing else.
+
+    name: of the settings, for what is pinned. before: what was shown before the last move.
+    """
+    with _TURN:
+        tables = _tables(result)
+        reference = state.pinned() or before
+        sentence, cards = st.empty(), st.empty()
+        view, is_overlaid = _draw_choice(Shown(name, tables, result.curves), reference)
+        sentence.html(render('<p class="message">{{ text }}</p>', text=message.sentence(view, tables)))
+        cards.html(render(_CARDS, cards=_cards(tables, reference)))
+        with st.container(key="stage-charts"):
+            views.VIEWS[view](result.curves, tables, reference, is_overlaid)
+        details.draw(result, tables)
+
+
+def _tables(result: LabResult) -> Tables:
+    binning = state.binning()
+    if binning == result.tables.binning or not result.scores:
+        return result.tables
+    return tables_of(result.scores, result.truth, binning)
+
+
+def _draw_choice(now: Shown, reference: Shown | None) -> tuple[str, bool]:
+    """Draw the choice of a view and its options; returns the view, and whether its charts are one."""
+    with st.container(horizontal=True, vertical_alignment="center", key="stage-choice", gap="small"):
+        view = st.segmented_control(
+            "View",
+            list(state.VIEWS),
+            required=True,
+            format_func=state.VIEWS.get,
+            key=state.VIEW,
+            persist_state="session",
+            label_visibility="collapsed",
+        )
+        is_overlaid = st.toggle("Overlay", key=state.OVERLAY, persist_state="session", help="All in one chart")
+        with st.popover("Bins", icon=":material/bar_chart:"):
+            st.slider("Bins", 5, 50, key=state.BINS, persist_state="session")
+            st.segmented_control(
+                "Kind of bins",
+                list(state.STRATEGIES),
+                required=True,
+                format_func=state.STRATEGIES.get,
+                key=state.BIN_KIND,
+                persist_state="session",
+                help="Equal width: every bin spans the same range of estimates. Equal mass: every bin holds about the "
+                "same number of cases.",
+            )
+        with st.popover("How to read", icon=":material/help:"):
+            st.markdown(HOW_TO_READ[view])
+        pinned = state.pinned()
+        st.button(
+            "Unpin" if pinned else "Pin",
+            icon=":material/keep_off:" if pinned else ":material/keep:",
+            on_click=state.pin,
+            args=(None if pinned else now,),
+            help="Compare with this state from now on, and not with the one before the last move",
+        )
+    if reference is not None:
+        st.caption(f"Grey: pinned, {reference.name}" if pinned else "Grey: before the last move")
+    return view, is_overlaid
+
+
+def _cards(tables: Tables, reference: Shown | None) -> list[dict]:
+    by_estimator, by_system = (numbers.rows_of(tables.summary, by) for by in ("estimator", "surrogate"))
+    old: tuple[Rows, Rows] = ({}, {})
+    if reference is not None:
+        old = tuple(numbers.rows_of(reference.tables.summary, by) for by in ("estimator", "surrogate"))
+    same_bins = reference is not None and reference.tables.binning == tables.binning
+    cards = [
+        {
+            "name": ESTIMATORS[name].title,
+            "color": ESTIMATORS[name].color,
+            "numbers": [
+                _number(by_estimator, old[0] if same_bins else {}, name, "ece", "% ECE"),
+                _number(by_estimator, old[0], name, "above_one", "% above 1"),
+            ],
+            "help": _help(by_estimator, name, ("ece", "ece_by_chance", "above_one")),
+        }
+        for name in tables.summary["estimator"].unique()
+    ]
+    cards += [
+        {
+            "name": f"{SYSTEMS[name].title}",
+            "color": SYSTEMS[name].color,
+            "numbers": [
+                _number(by_system, old[1], name, "system", "% right"),
+                _number(by_system, old[1], name, "coverage", "% kept"),
+            ],
+            "help": _help(by_system, name, ("system", "coverage")),
+        }
+        for name in tables.summary["surrogate"].unique()
+    ]
+    return cards
+
+
+def _number(rows: Rows, old: Rows, name: str, measure: str, unit: str) -> tuple[str, str, str]:
+    """The number in percent, its unit, and how it differs from the reference's."""
+    mean = rows[name, measure]["mean"]
+    last = old[name, measure]["mean"] if (name, measure) in old else None
+    delta = "" if last is None or mean is None else f"{100 * (mean - last):+.1f}"
+    return ("n/a" if mean is None else f"{100 * mean:.1f}"), unit, "±0" if delta in ("+0.0", "-0.0") else delta
+
+
+def _help(rows: Rows, name: str, measures: tuple[str, ...]) -> str:
+    return ". ".join(f"{MEASURES[one].title}: {numbers.cell(rows[name, one])}" for one in measures)
