@@ -1,7 +1,7 @@
 // One row per slider. Values are sent while one drags, at most every 120 ms and only when the page has drawn the last
 // ones; on release they are sent at once.
 const PAUSE = 120;
-const PATIENCE = 1500; // after which a value is sent although the page still draws
+const PATIENCE = 8000; // after which a value is sent although the page still draws
 
 const isDrawing = () => document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === 'running';
 

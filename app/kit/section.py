@@ -53,7 +53,8 @@ def chart(
     """Draw a Vega chart, followed by its content and numbers as text for screen readers only.
 
     name: the chart's accessible name. It must not depend on the numbers: with a new name the browser would rebuild the
-    chart instead of moving its marks. on_select: called when something is selected in it. width: "content" for the specification's own.
+    chart instead of moving its marks. on_select: called when something is selected in it. width: "content" for that of
+    the specification.
     """
     alt = f"{name}. Its numbers are in the text that follows."
     st.vega_lite_chart(spec, key=key, alt=alt, on_select=on_select or "ignore", width=width)

@@ -43,7 +43,7 @@ _SHEET = """
 .st-key-lab > [data-testid="stLayoutWrapper"] > [data-testid="stHorizontalBlock"] > [data-testid="stColumn"]:last-child
   {flex: 1 1 0; min-width: 0;}
 .st-key-lab [data-testid="stVerticalBlock"] {gap: .5rem;}
-.st-key-lab p.message {font-size: 1.2rem; font-weight: 600; line-height: 1.3; margin: 0;}
+.st-key-lab p.message {font-size: 1.2rem; font-weight: 600; line-height: 1.3; margin: 0; min-height: 2.6em;}
 .st-key-stage-charts :is([data-testid="stElementContainer"], [data-testid="stFullScreenFrame"],
   [data-testid="stFullScreenFrame"] > div, [data-testid="stVegaLiteChart"]) {width: 100% !important;}
 .st-key-stage-charts svg.marks {width: 100%; height: auto; max-height: calc(100vh - 17.5rem);}
@@ -55,7 +55,7 @@ _SHEET = """
 @media (max-width: 900px) {
   .st-key-lab > [data-testid="stLayoutWrapper"] > [data-testid="stHorizontalBlock"] {flex-direction: column;}
   .st-key-lab > [data-testid="stLayoutWrapper"] > [data-testid="stHorizontalBlock"] > [data-testid="stColumn"]
-  {flex: none !important; width: 100%; position: static !important; max-height: none !important;}
+  {flex: 0 0 auto !important; width: 100%; position: static !important; max-height: none !important;}
 }
 .mark {display: inline-block; width: .75em; height: .75em; margin-right: .4em; vertical-align: -.05em;}
 @media (max-width: 640px) {[class*="st-key-wide-charts"] [data-testid="stColumn"] {min-width: 100%;}}

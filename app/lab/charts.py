@@ -10,9 +10,11 @@ import pandas as pd
 from app.kit import charts
 from app.kit.charts import Columns, Spec, arrow, finish, tooltips, with_data
 from app.kit.looks import GREY, Look
+from app.kit.numbers import percent
 
 END, LAST_BAR = 3.0, 0.1  # the bar of all estimates from 3 on is as wide as two bins
 LINES = {"system": [1, 0], "optimal deferral": [6, 3], "random deferral": [2, 3]}
+STAGE_WIDTH, COVERAGE_HEIGHT = 900, 240  # in pixels, at the least width of a projector
 WIDTH, HEIGHT = 246, 275  # of the plots of one estimator, before they are scaled to their column
 BEFORE = {"color": GREY, "strokeWidth": 2.5, "opacity": 0.75}
 
@@ -37,14 +39,14 @@ def _bars(table: pd.DataFrame) -> Columns:
 
 
 def _parts(table: pd.DataFrame) -> Columns:
-    """The share of the cases in each part, up to 1 and above, and in what share of it the expert is right."""
-    texts, places = [], []
-    for place, part in ((0.0, table[table["low"] < 1]), (1.0, table[table["low"] >= 1])):
+    """The share of the cases up to 1 and above, and in what share of them the expert is right, in lines of text."""
+    lines = []
+    for name, part in (("up to 100 %", table[table["low"] < 1]), ("above 100 %", table[table["low"] >= 1])):
         share = float(part["share"].sum())
         if share > 0:
-            texts.append([f"{share:.1%} of cases", f"expert right in {part['share_right'].sum() / share:.1%}"])
-            places.append(place)
-    return arrow({"x": places, "first": [one[0] for one in texts], "second": [one[1] for one in texts]})
+            right = float(part["share_right"].sum()) / share
+            lines += [f"{name}: {percent(share)} of cases", f"expert right in {percent(right)}"]
+    return arrow({"text": ["\n".join(lines)]})
 
 
 def coverage(
@@ -54,13 +56,14 @@ def coverage(
     measure: str,
     looks: Sequence[Look],
     ends: tuple[float, float],
+    width: float,
 ) -> Spec:
     """Accuracy against coverage, of one system or of several.
 
     curves: line (of LINES, or "before"), system, coverage, accuracy; points (operating points): system, coverage,
-    accuracy; rules (horizontal references): text, accuracy. ends: what the accuracy axis includes.
+    accuracy; rules (horizontal references): text, accuracy. ends: what the accuracy axis includes; width: of the plot.
     """
-    spec = _coverage_spec(measure, tuple(looks))
+    spec = _coverage_spec(measure, tuple(looks), width)
     return with_data(spec, curves=curves, points=points, rules=rules, ends=arrow({"accuracy": list(ends)}))
 
 
@@ -83,7 +86,8 @@ def _estimates_spec(look: Look) -> Spec:
         *tooltips(("share", "share of cases", ".1%"), ("of_them", "expert right", ".1%")),
     ]
     place = {"x2": "end:Q", "y2": alt.Y2Datum(0), "tooltip": tooltip}
-    text = {"align": "left", "baseline": "top", "dx": 6, "color": GREY, "fontSize": 12}
+    place_of_text = {"align": "left", "baseline": "top", "dx": 6, "dy": 5}
+    text = {**place_of_text, "color": GREY, "fontSize": 12, "lineBreak": "\n", "lineHeight": 17}
     return finish(
         charts.sized(
             alt.layer(
@@ -92,8 +96,7 @@ def _estimates_spec(look: Look) -> Spec:
                 bars.mark_rect(color=look.color, opacity=0.35).encode(x=x, y=y, **place),
                 bars.mark_rect(color=look.color).encode(x=x, y="right:Q", **place),
                 before.mark_line(**BEFORE, interpolate="step-after").encode(x=x, y=y),
-                note.mark_text(**text, dy=4, fontWeight="bold").encode(x="x:Q", y=alt.value(0), text="first:N"),
-                note.mark_text(**text, dy=20).encode(x="x:Q", y=alt.value(0), text="second:N"),
+                note.mark_text(**text).encode(x=alt.XDatum(1.0), y=alt.value(0), text="text:N"),
             ),
             WIDTH,
             HEIGHT,
@@ -107,54 +110,74 @@ def _filter(color: alt.Color) -> tuple[alt.Parameter, alt.Opacity]:
     return chosen, alt.condition(chosen, alt.value(1.0), alt.value(0.08))
 
 
-def _channels(field: str, looks: tuple[Look, ...]) -> tuple[alt.Color, alt.Shape, alt.StrokeDash]:
+def _channels(field: str, looks: tuple[Look, ...], symbol: str = "") -> tuple[alt.Color, alt.Shape, alt.StrokeDash]:
+    """Colour, shape and dash by title, with one legend. symbol: of the legend, "" for each look's shape."""
     names = [look.title for look in looks]
-    legend = alt.Legend(title=None, orient="bottom", direction="horizontal", columns=2, labelLimit=300)
+    width = alt.Undefined if symbol == "stroke" else 0  # a dashed outline would disfigure a filled shape
+    legend = alt.Legend(
+        title=None,
+        orient="bottom",
+        direction="horizontal",
+        labelLimit=300,
+        symbolType=symbol or alt.Undefined,
+        symbolStrokeWidth=width,
+        symbolOpacity=1,
+        symbolSize=120,
+    )
     values = ([look.color for look in looks], [look.shape for look in looks], [list(look.dash) for look in looks])
-    kinds = (alt.Color, alt.Shape, alt.StrokeDash)
+    legends = (legend, None if symbol else legend, legend if symbol == "stroke" else None)
     return tuple(
-        kind(field, scale=alt.Scale(domain=names, range=one), legend=legend)
-        for kind, one in zip(kinds, values, strict=True)
+        kind(field, scale=alt.Scale(domain=names, range=one), legend=own)
+        for kind, one, own in zip((alt.Color, alt.Shape, alt.StrokeDash), values, legends, strict=True)
     )
 
 
 @lru_cache(maxsize=32)
-def _coverage_spec(measure: str, looks: tuple[Look, ...]) -> Spec:
+def _coverage_spec(measure: str, looks: tuple[Look, ...], width: float) -> Spec:
     color, shape, _ = _channels("system:N", looks)
+    if len(looks) == 1:
+        color.legend = shape.legend = None
     dash = alt.StrokeDash(
         "line:N",
         scale=alt.Scale(domain=list(LINES), range=list(LINES.values())),
-        legend=alt.Legend(title=None, orient="bottom", symbolStrokeColor=GREY, columns=3),
+        legend=alt.Legend(title=None, orient="bottom", direction="horizontal", symbolStrokeColor=GREY, columns=2),
     )
-    x = alt.X(
-        "coverage:Q",
-        scale=alt.Scale(domain=[0, 1]),
-        axis=alt.Axis(format="%", title="coverage: share of cases that the machine keeps"),
-    )
+    axis = alt.Axis(format="%", title="coverage: share of cases that the machine keeps")
+    x = alt.X("coverage:Q", scale=alt.Scale(domain=[0, 1]), axis=axis)
     y = alt.Y("accuracy:Q", scale=alt.Scale(zero=False), axis=alt.Axis(format="%", title=measure))
-    tooltip = [alt.Tooltip("system:N"), *tooltips(("coverage", "coverage", ".1%"), ("accuracy", measure, ".1%"))]
+    tooltip = [
+        alt.Tooltip("system:N"),
+        alt.Tooltip("line:N"),
+        *tooltips(("coverage", "coverage", ".1%"), ("accuracy", measure, ".1%")),
+    ]
     curves, points, rules, ends = (alt.Chart(alt.NamedData(name)) for name in ("curves", "points", "rules", "ends"))
     before = curves.transform_filter("datum.line == 'before'").encode(x=x, y=y, detail="system:N")
     now = curves.transform_filter("datum.line != 'before'").encode(x=x, y=y, color=color, strokeDash=dash)
     chosen, opacity = _filter(color)
-    text = {"color": GREY, "align": "left", "baseline": "bottom", "dx": 4, "dy": -2, "fontSize": 11}
-    return finish(
-        alt.layer(
-            ends.mark_point(opacity=0, size=1).encode(y=y),
-            rules.mark_rule(color=GREY, strokeDash=[1, 3], strokeWidth=1.5).encode(y=y),
-            rules.mark_text(**text).encode(x=alt.XDatum(0), y=y, text="text:N"),
-            before.mark_line(**BEFORE),
-            now.mark_line(strokeWidth=2.5).encode(opacity=opacity, tooltip=tooltip).add_params(chosen),
-            points.mark_point(filled=True, size=170, stroke="white", strokeWidth=1.2).encode(
-                x=x, y=y, color=color, shape=shape, opacity=opacity, tooltip=tooltip
-            ),
-        ).properties(height=HEIGHT)
-    )
+    layers = [
+        ends.mark_point(opacity=0, size=1).encode(y=y),
+        rules.mark_rule(color=GREY, strokeDash=[1, 3], strokeWidth=1.5).encode(y=y),
+        # Each at the end where the curves are at the other's level.
+        _rule_text(rules, "machine alone", y, align="left", x=0),
+        _rule_text(rules, "expert alone", y, align="right", x=1),
+        before.mark_line(**BEFORE),
+        now.mark_line(strokeWidth=2.5).encode(opacity=opacity, tooltip=tooltip).add_params(chosen),
+        points.mark_point(filled=True, size=170, stroke="white", strokeWidth=1.2).encode(
+            x=x, y=y, color=color, shape=shape, opacity=opacity, tooltip=tooltip
+        ),
+    ]
+    return finish(charts.sized(alt.layer(*layers), width, COVERAGE_HEIGHT))
+
+
+def _rule_text(rules: alt.Chart, text: str, y: alt.Y, *, align: str, x: int) -> alt.Chart:
+    mark = {"color": GREY, "align": align, "baseline": "bottom", "dx": 4 - 8 * x, "dy": -2, "fontSize": 12}
+    highest = rules.transform_filter(f"datum.text == '{text}'").transform_aggregate(accuracy="max(accuracy)")
+    return highest.mark_text(**mark, text=text).encode(x=alt.XDatum(x), y=y)
 
 
 @lru_cache(maxsize=16)
 def _overlaid_spec(looks: tuple[Look, ...], axes: tuple[str, str], ends: tuple[float, float], diagonal: bool) -> Spec:
-    color, shape, dash = _channels("title:N", looks)
+    color, shape, dash = _channels("title:N", looks, "" if diagonal else "stroke")
     rows = alt.Chart(alt.NamedData("rows"))
     ticks = charts.TICKS if ends[1] < 2 else [0, 1, 2, 3]
     scale = alt.Scale(domain=list(ends), nice=False)
@@ -180,7 +203,7 @@ def _overlaid_spec(looks: tuple[Look, ...], axes: tuple[str, str], ends: tuple[f
         outside = (1.0, ends[1]) if ends[1] > 1 else (ends[0], 0.0)
         zone = alt.Chart(pd.DataFrame({"x": [outside[0]], "x2": [outside[1]]}))
         layers.insert(0, zone.mark_rect(color=GREY, opacity=0.14).encode(x="x:Q", x2="x2:Q"))
-    return finish(alt.layer(*layers).properties(height=HEIGHT))
+    return finish(charts.sized(alt.layer(*layers), STAGE_WIDTH - 80, COVERAGE_HEIGHT))
 
 
 def rows_of(parts: Mapping[tuple[str, str], tuple[np.ndarray, np.ndarray]]) -> Columns:

@@ -11,6 +11,7 @@ from app.kit.looks import ESTIMATORS, SYSTEMS
 
 Rows = Mapping[tuple[str, str], Mapping[str, Any]]
 LOW_RISK = 0.05
+LEAST_SHARE = 0.0005  # what rounds to 0.0 % is never
 
 
 def sentence(view: str, tables: Tables) -> str:
@@ -40,15 +41,15 @@ def _above(tables: Tables) -> str:
 
 
 def _risk(tables: Tables) -> str:
-    parts = []
+    parts, low = [], numbers.percent(LOW_RISK, 0)
     for estimator in ("odds", "sigmoid"):
         share, wrong = _low_risk(tables.estimates[estimator])
         title = ESTIMATORS[estimator].title
-        if share == 0:
-            parts.append(f"{title} never see{_s(title)} a risk below {LOW_RISK:.0%}")
+        if share < LEAST_SHARE:
+            parts.append(f"{title} never see{_s(title)} a risk below {low}")
         else:
             parts.append(
-                f"{title} see{_s(title)} a risk below {LOW_RISK:.0%} in {numbers.percent(share)} of the cases, where "
+                f"{title} see{_s(title)} a risk below {low} in {numbers.percent(share)} of the cases, where "
                 f"the expert is wrong in {numbers.percent(wrong)}"
             )
     return f"{parts[0]}; {parts[1][0].lower()}{parts[1][1:]}."

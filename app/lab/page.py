@@ -35,7 +35,6 @@ with st.container(key="lab"):
 with left:
     st.title("Live lab", anchor=False)
     settings = settings_panel.draw(teacher_settings)
-    state.note_move()
 with right:
     teacher.draw(teacher_settings)
     status = st.empty()

@@ -32,13 +32,16 @@ def draw(teacher: TeacherSettings = TeacherSettings()) -> LabSettings:  # noqa: 
     dataset = LAB_DATASETS[name]
     with _group("expert", teacher):
         people, accuracy, wrong = _draw_expert(name, dataset, "expert" in locked)
-    _draw_moves("seeds" in locked or "seeds" in teacher.hidden)
+    moves = st.container(horizontal=True, gap="small")
     with _group("data", teacher), st.expander("Data", icon=":material/database:"):
         noise, random_labels, train_size = _draw_data(name, dataset, bool(people), "data" in locked)
     with _group("head", teacher), st.expander("Model", icon=":material/tune:"):
         head, alpha, with_asymmetric = _draw_head(name, dataset, "head" in locked)
     with _group("seeds", teacher), st.expander("Seeds", icon=":material/casino:"):
         num_seeds, seed = _draw_seeds("seeds" in locked)
+    state.note_move()
+    with moves:  # drawn last: whether there is a move to undo is known only now
+        _draw_moves("seeds" in locked or "seeds" in teacher.hidden)
     return LabSettings(
         dataset=name,
         accuracy=accuracy,
@@ -81,16 +84,15 @@ def _draw_expert(name: str, dataset: LabDataset, is_locked: bool) -> tuple[str, 
 
 
 def _draw_moves(is_locked: bool) -> None:
-    with st.container(horizontal=True, gap="small"):
-        for by, label, icon in ((-1, "Undo", ":material/undo:"), (1, "Redo", ":material/redo:")):
-            st.button(label, icon=icon, on_click=state.step, args=(by,), disabled=not state.can_step(by))
-        st.button(
-            "Shuffle",
-            icon=":material/casino:",
-            on_click=state.shuffle,
-            disabled=is_locked,
-            help="Take another seed: another split, other answers, other first weights",
-        )
+    for by, label, icon in ((-1, "Undo", ":material/undo:"), (1, "Redo", ":material/redo:")):
+        st.button(label, icon=icon, on_click=state.step, args=(by,), disabled=not state.can_step(by))
+    st.button(
+        "Shuffle",
+        icon=":material/casino:",
+        on_click=state.shuffle,
+        disabled=is_locked,
+        help="Take another seed: another split, other answers, other first weights",
+    )
 
 
 def _draw_data(name: str, dataset: LabDataset, by_people: bool, is_locked: bool) -> tuple[float, bool, int | None]:

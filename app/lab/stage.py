@@ -13,6 +13,7 @@ from app.fits.tables import Tables
 from app.kit import numbers
 from app.kit.html import render
 from app.kit.looks import ESTIMATORS, SYSTEMS
+from app.kit.text import plain
 from app.lab import details, message, state, views
 from app.lab.state import Shown
 from l2d_core.evaluation.measures import MEASURES
@@ -110,8 +111,10 @@ def _draw_choice(now: Shown, reference: Shown | None) -> tuple[str, bool]:
             args=(None if pinned else now,),
             help="Compare with this state from now on, and not with the one before the last move",
         )
-    if reference is not None:
-        st.caption(f"Grey: pinned, {reference.name}" if pinned else "Grey: before the last move")
+    if reference is None:
+        st.caption("When you move a slider, what was there before stays in grey.")
+    else:
+        st.caption(f"Grey: pinned. {plain(reference.name)}" if pinned else "Grey: before the last move.")
     return view, is_overlaid
 
 
@@ -139,13 +142,18 @@ def _cards(tables: Tables, reference: Shown | None) -> list[dict]:
             "color": SYSTEMS[name].color,
             "numbers": [
                 _number(by_system, old[1], name, "system", "% right"),
-                _number(by_system, old[1], name, "coverage", "% kept"),
+                _number(by_system, old[1], name, "coverage", _kept(by_system[name, "coverage"]["mean"])),
             ],
             "help": _help(by_system, name, ("system", "coverage")),
         }
         for name in tables.summary["surrogate"].unique()
     ]
     return cards
+
+
+def _kept(coverage: float) -> str:
+    """The unit of the coverage; in words at its ends, since a system that has learned nothing is easily overlooked."""
+    return {0.0: "% kept: always asks", 1.0: "% kept: never asks"}.get(coverage, "% kept")
 
 
 def _number(rows: Rows, old: Rows, name: str, measure: str, unit: str) -> tuple[str, str, str]:

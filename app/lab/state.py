@@ -99,13 +99,14 @@ def arrive() -> None:
     if last is None or (has_turned and given != last):
         if given:
             _apply(_parse(texts))
+        begin(dataset())
+        _seen()[given] = _now()
     elif given != last and not has_turned and _is_back():
         _apply(_seen().get(given) or _parse(texts))
+        begin(dataset())
     elif given != last:
         given = last
     st.session_state[_ADDRESS] = given
-    begin(dataset())
-    _seen()[given] = _now()
 
 
 def begin(name: str) -> None:

@@ -13,8 +13,10 @@ from app.kit import numbers, section
 from app.kit.looks import ESTIMATORS, SYSTEMS
 from app.lab import charts, message
 from app.lab.state import Shown
+from l2d_core.evaluation.measures import MEASURES, name_of_column
 
 SIDE = 205  # pixels from 0 to 1 in a reliability diagram, before it is scaled to its column
+SYSTEM, KEPT = "system_accuracy", "machine_accuracy"  # columns of the curves
 Curves = Mapping[str, pd.DataFrame]
 Rows = Mapping[tuple[str, str], numbers.Row]
 
@@ -160,49 +162,53 @@ def _draw_overlaid(view: str, name: str, lines: Lines, texts: Mapping[str, str])
 def _draw_accuracy(curves: Curves, tables: Tables, reference: Shown | None, is_overlaid: bool) -> None:
     rows = numbers.rows_of(tables.summary, "surrogate")
     names = list(curves)
-    groups = [names] if is_overlaid else [[name] for name in names]
-    for group, column in zip(groups, st.columns(len(groups), gap="small"), strict=True):
-        titles = " and ".join(SYSTEMS[name].title for name in group)
+    panels = [(names, SYSTEM)] if is_overlaid else [([name], SYSTEM) for name in names]
+    panels.append((names, KEPT))
+    for (group, column), place in zip(panels, st.columns(len(panels), gap="small"), strict=True):
+        title = MEASURES[name_of_column(column)].title
         spec = charts.coverage(
-            *_coverage_tables(curves, reference, rows, group),
-            "system accuracy",
+            *_coverage_tables(curves, reference, rows, group, column),
+            MEASURES[name_of_column(column)].words,
             [SYSTEMS[name] for name in group],
-            _accuracies(curves),
+            _ends(curves, column),
+            charts.STAGE_WIDTH / len(panels) - 80,
         )
-        with column:
-            text = " ".join(
-                ["Lines of the system accuracy against coverage.", *(_coverage_text(rows, one) for one in group)]
-            )
-            _chart(spec, f"coverage-{'-'.join(group)}", f"System accuracy against coverage, {titles}", text)
+        whose = " and ".join(SYSTEMS[name].title for name in group)
+        text = " ".join([f"{title} against coverage.", *(_coverage_text(rows, name) for name in group)])
+        with place:
+            st.markdown(f"**{whose if column == SYSTEM else title}**")
+            _chart(spec, f"{column}-{'-'.join(group)}", f"{title} against coverage, {whose}", text)
 
 
-def _accuracies(curves: Curves) -> tuple[float, float]:
+def _ends(curves: Curves, column: str) -> tuple[float, float]:
     """The ends of an accuracy axis that all systems share."""
-    found = [curve[["system_accuracy", "optimal", "random"]].to_numpy() for curve in curves.values()]
-    return float(min(one.min() for one in found)), float(max(one.max() for one in found))
+    columns = [column, "optimal", "random"] if column == SYSTEM else [column]
+    found = [curve[columns].to_numpy() for curve in curves.values()]
+    return float(min(np.nanmin(one) for one in found)), float(max(np.nanmax(one) for one in found))
 
 
 def _coverage_tables(
-    curves: Mapping[str, pd.DataFrame], reference: Shown | None, rows: Rows, group: list[str]
+    curves: Curves, reference: Shown | None, rows: Rows, group: list[str], column: str
 ) -> tuple[kit_charts.Columns, kit_charts.Columns, kit_charts.Columns]:
-    shown = [(name, line, curves[name], column) for name in group for line, column in _LINES.items()]
+    lines = {"system": column} | (
+        {"optimal deferral": "optimal", "random deferral": "random"} if column == SYSTEM else {}
+    )
+    shown = [(name, line, curves[name], part) for name in group for line, part in lines.items()]
     old = {} if reference is None else reference.curves
-    shown += [(name, "before", old[name], "system_accuracy") for name in group if name in old]
-    lines = [
-        {"coverage": curve["coverage"], "accuracy": curve[column], "line": line, "system": SYSTEMS[name].title}
-        for name, line, curve, column in shown
+    shown += [(name, "before", old[name], column) for name in group if name in old]
+    drawn = [
+        {"coverage": curve["coverage"], "accuracy": curve[part], "line": line, "system": SYSTEMS[name].title}
+        for name, line, curve, part in shown
     ]
-    points = [(SYSTEMS[name].title, rows[name, "coverage"]["mean"], rows[name, "system"]["mean"]) for name in group]
+    own = [(SYSTEMS[name].title, rows[name, "coverage"]["mean"], rows[name, name_of_column(column)]) for name in group]
+    points = [(title, coverage, row["mean"]) for title, coverage, row in own if row["mean"] is not None]
     alone = [("machine alone", rows[name, "machine_alone"]["mean"]) for name in group]
     alone += [("expert alone", rows[group[0], "expert_alone"]["mean"])]
     return (
-        kit_charts.stacked(lines),
+        kit_charts.stacked(drawn),
         kit_charts.columns_of(("system", "coverage", "accuracy"), points),
-        kit_charts.columns_of(("text", "accuracy"), alone),
+        kit_charts.columns_of(("text", "accuracy"), alone if column == SYSTEM else []),
     )
-
-
-_LINES = {"system": "system_accuracy", "optimal deferral": "optimal", "random deferral": "random"}
 
 
 def _coverage_text(rows: Rows, name: str) -> str:

@@ -27,11 +27,9 @@ def open_home():
 
 
 def open_lab(**settings):
-    """A new session on the live lab, with these widgets, by key, set as a link sets them."""
-    app = open_home().switch_page(LAB)
-    for key, value in settings.items():
-        app.session_state[key] = value
-    return app.run()
+    """A new session on the live lab by a link that holds these settings."""
+    written = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in settings.items()}
+    return open_link(LAB, written)
 
 
 def open_link(page, parameters):
@@ -48,28 +46,59 @@ def open_digits(**settings):
     return open_lab(**{"data": "digits", "seeds": 1, "digits_epochs": 4} | settings)
 
 
+def move(app, **settings):
+    """Set sliders of classes, by key, as a browser's message does, and run."""
+    for key, percent in settings.items():
+        app.session_state[key] = percent
+    return app.run()
+
+
 def set_experts(app, dataset, class_names, percents):
     """Move all class sliders at once, and run."""
-    for name, percent in zip(class_names, percents, strict=True):
-        app.slider(key=f"{dataset}_{name}").set_value(percent)
-    return app.run()
+    return move(app, **{f"{dataset}_{name}": percent for name, percent in zip(class_names, percents, strict=True)})
 
 
 def percents(app, dataset, class_names):
     """Where the class sliders stand."""
-    return [app.slider(key=f"{dataset}_{name}").value for name in class_names]
+    return [app.session_state[f"{dataset}_{name}"] for name in class_names]
 
 
 def cards(app):
-    """Title -> value of the key numbers."""
+    """(Name, unit) -> value of the key numbers, as text."""
+    return {key: value for key, (value, _) in _key_numbers(app).items()}
+
+
+def differences(app):
+    """(Name, unit) -> how the key number differs from the reference, as text; "" without a reference."""
+    return {key: difference for key, (_, difference) in _key_numbers(app).items()}
+
+
+def _key_numbers(app):
     html = next(element.value for element in app.html if 'class="kpi"' in element.value)
-    pairs = re.findall(r'class="name">(.*?)</div><div class="value">(.*?)</div>', html)
-    return {name: re.sub(r"<.*?>", "", value) for name, value in pairs}
+    found = {}
+    for card in html.split('class="kpi"')[1:]:
+        name = re.search(r'class="name">(.*?)<', card)[1]
+        for pair in card.split('class="pair"')[1:]:
+            value, unit, delta = (re.search(f'class="{one}">(.*?)<', pair) for one in ("value", "unit", "delta"))
+            found[name, unit[1]] = (value[1], delta[1].strip("()") if delta else "")
+    return found
+
+
+def show(app, view, *, overlay=False):
+    """Turn the stage to a view."""
+    app.segmented_control(key="view").set_value(view)
+    app.toggle(key="overlay").set_value(overlay)
+    return app.run()
+
+
+def message(app):
+    """The sentence above the charts."""
+    return next(match[1] for one in app.html if (match := re.search(r'class="message">(.*?)<', one.value)))
 
 
 def summary(app):
-    """The table of all numbers: measure by estimator, as text."""
-    return app.table[0].value
+    """The tables of all numbers as one: measure by estimator, as text."""
+    return pd.concat([table.value for table in app.table])
 
 
 def charts(app, start=""):

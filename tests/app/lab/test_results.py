@@ -4,7 +4,19 @@ import json
 
 import altair as alt
 import pytest
-from lab_page import TITLES, assert_sound, cards, charts, open_lab, percents, spoken, summary, tables_of, texts
+from lab_page import (
+    TITLES,
+    assert_sound,
+    cards,
+    charts,
+    open_lab,
+    percents,
+    show,
+    spoken,
+    summary,
+    tables_of,
+    texts,
+)
 
 from app.fits.experiment import in_fast_precision
 from l2d_core.datasets import LAB_DATASETS
@@ -15,6 +27,12 @@ from l2d_core.lab import heads
 
 MEDICAL_NOTE = "not for diagnosis"
 SURROGATES = ("softmax", "one_vs_all", "asymmetric_softmax")
+SYSTEMS = {  # title -> an estimator of its surrogate
+    "Softmax system": "odds",
+    "One-vs-all system": "sigmoid",
+    "Asymmetric softmax system": "probability",
+}
+VIEWS = ("reliability", "above", "risk", "accuracy")
 
 
 def written(row):
@@ -52,7 +70,6 @@ def test_the_page_of_a_data_set_is_sound(opened):
     app, dataset, _, _ = opened
     assert_sound(app)
     assert [title.value for title in app.title] == ["Live lab"]
-    assert any("When may we believe" in text for text in texts(app))
     assert any(dataset.source in text for text in texts(app))
     assert any(dataset.noise_name == text for text in texts(app))
 
@@ -64,27 +81,28 @@ def test_only_a_medical_data_set_is_said_to_be_no_diagnosis(opened):
 
 def test_classes_are_named_in_full(opened):
     app, dataset, _, _ = opened
-    labels = [slider.label for slider in app.sidebar.slider]
-    assert labels[: len(dataset.class_names)] == [dataset.class_titles.get(k, k) for k in dataset.class_names]
+    labels = [row["label"] for row in json.loads(app.get("bidi_component")[0].proto.json)["rows"]]
+    assert labels == ["All classes", *(dataset.class_titles.get(k, k) for k in dataset.class_names)]
 
 
 def test_it_says_what_was_trained_and_scored(opened):
     app, dataset, _, _ = opened
     splits = dataset.load(0, dataset.default_noise)
-    line = next(caption.value for caption in app.caption if caption.value.startswith("Trained"))
+    line = next(caption.value for caption in app.caption if "Trained on" in caption.value)
     assert f"{len(splits.train):,} cases" in line
     assert f"{len(splits.test):,} test cases" in line
 
 
 def test_the_key_numbers_are_those_of_the_library(opened):
     app, _, _, numbers = opened
-    rows = numbers.set_index(["estimator", "measure"])
-    expected = {f"ECE, {title}": written(rows.loc[(name, "ece")]) for name, title in TITLES.items()}
-    expected |= {
-        "Accuracy, Softmax system": written(rows.loc[("odds", "system")]),
-        "Accuracy, One-vs-all system": written(rows.loc[("sigmoid", "system")]),
-        "Accuracy, Asymmetric softmax system": written(rows.loc[("probability", "system")]),
-    }
+    means = numbers.set_index(["estimator", "measure"])["mean"]
+    expected = {}
+    for name, title in TITLES.items():
+        for measure, unit in (("ece", "% ECE"), ("above_one", "% above 1")):
+            expected[title, unit] = f"{100 * means[name, measure]:.1f}"
+    for title, name in SYSTEMS.items():
+        for measure, unit in (("system", "% right"), ("coverage", "% kept")):
+            expected[title, unit] = f"{100 * means[name, measure]:.1f}"
     assert cards(app) == expected
 
 
@@ -92,7 +110,7 @@ def test_the_table_holds_each_measure_of_each_estimate_with_its_n(opened):
     app, _, _, numbers = opened
     table = summary(app)
     assert list(table) == list(TITLES.values())
-    assert list(table.index) == [measure.title for measure in SUMMARY.values()]
+    assert sorted(table.index) == sorted(measure.title for measure in SUMMARY.values())
     for row in numbers.to_dict("records"):
         measure = SUMMARY[row["measure"]]
         cell = table.loc[measure.title, TITLES[row["estimator"]]]
@@ -105,17 +123,23 @@ def test_the_table_holds_each_measure_of_each_estimate_with_its_n(opened):
 def test_each_chart_has_a_name_and_a_text_for_screen_readers_that_says_its_numbers(opened):
     app, _, _, numbers = opened
     rows = numbers.set_index(["estimator", "measure"])
-    assert len({chart.proto.alt for chart in charts(app)}) == len(charts(app)) == len(spoken(app))
-    for name, title in TITLES.items():
-        (text,) = spoken(app, f"Reliability diagram of {title}")
-        assert f"ECE {written(rows.loc[(name, 'ece')])}" in text
-        (text,) = spoken(app, f"Histogram of the risk predicted by {title}")
-        assert written(rows.loc[(name, "risk_distance")]) in text
-    assert all(written(rows.loc[("sigmoid", "system")]) in text for text in spoken(app, "Lines of the system accuracy"))
+    for view, start, measure in (("reliability", "Reliability", "ece"), ("risk", "Histogram", "risk_distance")):
+        show(app, view)
+        on_stage = charts(app, start)
+        assert len({chart.proto.alt for chart in on_stage}) == len(on_stage) == 4
+        for name, title in TITLES.items():
+            (text,) = (one for one in spoken(app, start) if f"{title}." in one)
+            assert written(rows.loc[(name, measure)]) in text
+    show(app, "accuracy")
+    assert any(written(rows.loc[("sigmoid", "system")]) in text for text in spoken(app, "System accuracy"))
 
 
-def test_each_chart_is_a_valid_specification(opened):
-    app, _, _, _ = opened
+@pytest.mark.parametrize("overlay", [False, True])
+@pytest.mark.parametrize("view", VIEWS)
+def test_each_chart_is_a_valid_specification(opened, view, overlay):
+    app = show(opened[0], view, overlay=overlay)
+    assert_sound(app)
+    assert (len(charts(app, "")) > 1) or overlay
     for chart in charts(app):
         spec = json.loads(chart.proto.spec)
         del spec["config"]  # holds a setting of Vega that the schema of Vega-Lite does not know
@@ -124,56 +148,67 @@ def test_each_chart_is_a_valid_specification(opened):
 
 def test_reliability_diagrams_draw_each_test_case_once(opened):
     app, _, fit, numbers = opened
+    show(app, "reliability")
     rows = numbers.set_index(["estimator", "measure"])
     for name, title in TITLES.items():
         drawn = tables_of(charts(app, f"Reliability diagram of {title}")[0])
-        scored = len(fit.scores["softmax"][0])
-        assert drawn["bins"]["cases"].sum() == pytest.approx(scored)
-        assert drawn["above"]["cases"].sum() == pytest.approx(scored * rows.loc[(name, "above_one"), "mean"])
+        scored, above = len(fit.scores["softmax"][0]), rows.loc[(name, "above_one"), "mean"]
+        assert drawn["bins"]["cases"].sum() == pytest.approx(scored * (1 - above))
+        assert drawn["above"]["cases"].sum() == pytest.approx(scored * above)
 
 
-def test_risk_histograms_draw_each_test_case_once_beside_the_true_risk(opened):
-    app, _, _, numbers = opened
-    rows = numbers.set_index(["estimator", "measure"])
+def test_histograms_draw_each_test_case_once_and_the_true_risk_where_it_is_known_for_each_case(opened):
+    app, dataset, _, numbers = opened
+    above = numbers.set_index(["estimator", "measure"])["mean"].xs("above_one", level="measure")
+    known = dataset.class_probability is not None
+    show(app, "risk")
     for name, title in TITLES.items():
         drawn = tables_of(charts(app, f"Histogram of risk by {title}")[0])
         assert drawn["predicted"]["share"].sum() == pytest.approx(1)
-        assert drawn["true"]["share"].sum() == pytest.approx(1)
+        assert drawn["true"]["share"].sum() == pytest.approx(1 if known else 0)
         below_zero = drawn["predicted"].loc[drawn["predicted"]["left"] < 0, "share"]
-        assert below_zero.to_list() == pytest.approx([rows.loc[(name, "above_one"), "mean"]])
+        assert below_zero.to_list() == pytest.approx([above[name]])
+    show(app, "above")
+    for name, title in TITLES.items():
+        bars = tables_of(charts(app, f"Histogram of the estimates of {title}")[0])["bars"]
+        assert bars["share"].sum() == pytest.approx(1)
+        assert bars.loc[bars["left"] >= 1, "share"].sum() == pytest.approx(above[name])
+        assert (bars["right"] <= bars["share"] + 1e-12).all()
 
 
-def test_coverage_curves_run_from_the_expert_alone_to_the_machine_alone(opened):
+def test_charts_that_are_compared_share_their_axes(opened):
+    app = opened[0]
+    for view, start, dataset, column in (
+        ("risk", "Histogram of risk", "predicted", "share"),
+        ("above", "Histogram of the estimates", "bars", "share"),
+    ):
+        show(app, view)
+        drawn = [tables_of(chart) for chart in charts(app, start)]
+        highest = max(tables[dataset][column].max() for tables in drawn)
+        assert [tables["highest"]["share"].item() for tables in drawn] == [highest] * 4
+
+
+def test_coverage_curves_run_from_the_expert_alone_to_the_machine_alone_and_mark_the_systems_choice(opened):
     app, _, _, numbers = opened
     rows = numbers.set_index(["estimator", "measure"])["mean"]
-    curves = tables_of(charts(app, "System accuracy")[0])["curves"]
-    assert set(curves["line"]) == {"this system", "optimal deferral", "random deferral"}
-    for system, estimator in (("Softmax system", "odds"), ("One-vs-all system", "sigmoid")):
-        for _, line in curves[curves["system"] == system].groupby("line"):
+    show(app, "accuracy")
+    for title, estimator in SYSTEMS.items():
+        drawn = tables_of(charts(app, f"System accuracy against coverage, {title}")[0])
+        assert set(drawn["curves"]["line"]) == {"system", "optimal deferral", "random deferral"}
+        for _, line in drawn["curves"].groupby("line"):
             ends = line.set_index("coverage")["accuracy"]
             assert ends[0.0] == pytest.approx(rows[estimator, "expert_alone"])
             assert ends[1.0] == pytest.approx(rows[estimator, "machine_alone"])
-
-
-def test_the_systems_own_choices_are_marked(opened):
-    app, _, _, numbers = opened
-    rows = numbers.set_index(["estimator", "measure"])["mean"]
-    points = tables_of(charts(app, "System accuracy")[0])["points"].set_index("system")
-    for system, estimator in (("Softmax system", "odds"), ("One-vs-all system", "sigmoid")):
-        assert points.loc[system, "coverage"] == pytest.approx(rows[estimator, "coverage"])
-        assert points.loc[system, "accuracy"] == pytest.approx(rows[estimator, "system"])
+        (point,) = drawn["points"].to_dict("records")
+        assert (point["coverage"], point["accuracy"]) == pytest.approx(
+            (rows[estimator, "coverage"], rows[estimator, "system"])
+        )
 
 
 def test_only_data_whose_truth_is_known_are_compared_with_it_case_by_case_and_in_the_plane(opened):
     app, dataset, _, _ = opened
     known = dataset.class_probability is not None
-    assert len(charts(app)) == (4 + 4 + 2) + (4 if known else 0)
+    assert len(charts(app, "")) - len(charts(show(app, "reliability"), "Reliability")) == (4 if known else 0)
     maps = [chart.proto.alt for chart in app.get("plotly_chart")]
-    assert [text.split(" defers ")[0] for text in maps] == (
-        [f"Map of the plane: {name}" for name in ("Bayes rule", "Softmax system", "One-vs-all system")]
-        + ["Map of the plane: Asymmetric softmax system"]
-        if known
-        else []
-    )
-    assert any(text == "Is each single estimate right?" for text in texts(app)) == known
-    assert any(text == "Where does it defer?" for text in texts(app)) == known
+    assert len(maps) == (4 if known else 0)
+    assert all(text.startswith("Map of the plane: ") for text in maps)

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from lab_page import TITLES, assert_sound, cards, charts, open_digits, open_lab, summary, tables_of, texts
+from lab_page import TITLES, assert_sound, cards, charts, move, open_digits, open_lab, summary, tables_of, texts
 
 from l2d_core.datasets import LAB_DATASETS
 from l2d_core.lab import heads
@@ -49,7 +49,7 @@ def test_a_part_of_the_training_cases_is_taken_and_the_test_cases_stay(digits, f
         assert len(fits[-1].train) == size
         assert list(fits[-1].test.ids) == list(fits[0].test.ids)
         assert set(fits[-1].train.ids) < set(fits[0].train.ids)
-        assert any(f"on {size:,} cases" in text for text in texts(digits))
+        assert any(f"Trained on {size:,} cases" in text for text in texts(digits))
 
 
 def test_head_and_epochs(digits, fits):
@@ -74,20 +74,19 @@ def test_asymmetric_softmax_comes_as_a_fourth_estimate_and_goes_again(digits, fi
     digits.toggle(key="asymmetric").set_value(True).run()
     assert_sound(digits)
     assert fits[-1].surrogates == ("softmax", "one_vs_all", "asymmetric_softmax")
-    assert [len(charts(digits, start)) for start in ("Reliability", "Histogram", "")] == [4, 4, 10]
+    assert len(charts(digits, "Reliability")) == 4
     assert {**cards(digits), **before} == cards(digits)
-    assert set(cards(digits)) - set(before) == {"ECE, Asymmetric softmax", "Accuracy, Asymmetric softmax system"}
+    assert {name for name, _ in set(cards(digits)) - set(before)} == {"Asymmetric softmax", "Asymmetric softmax system"}
     assert list(summary(digits)) == list(TITLES.values())
     digits.toggle(key="asymmetric").set_value(False).run()
     assert cards(digits) == before
-    assert len(charts(digits)) == 8
+    assert len(charts(digits)) == 3
 
 
 @pytest.mark.parametrize("dataset", ["digits", "gaussians"])
 def test_one_seed_has_no_interval(dataset):
     app = open_lab(data=dataset, seeds=1)
     assert_sound(app)
-    assert not [value for value in cards(app).values() if "±" in value]
     assert not summary(app).map(lambda cell: "±" in cell).any(axis=None)
     assert any("1 seed" in text and "1 seeds" not in text for text in texts(app))
 
@@ -97,7 +96,7 @@ def test_sixteen_seeds_have_an_interval_each(dataset, fits):
     app = open_lab(data=dataset, seeds=16, **{f"{dataset}_epochs": 4})
     assert_sound(app)
     assert list(fits[-1].seeds) == list(range(16))
-    assert all("±" in value for value in cards(app).values())
+    assert summary(app).loc["ECE"].str.contains("±").all()
     assert any("16 seeds" in text for text in texts(app))
 
 
@@ -139,9 +138,9 @@ def test_bins_and_their_kind_train_nothing(digits, fits):
 
 def test_going_back_to_an_earlier_setting_trains_nothing(digits, fits):
     before = cards(digits)
-    digits.slider(key="digits_3").set_value(10).run()
+    move(digits, digits_3=10)
     assert len(fits) == 2
-    digits.slider(key="digits_3").set_value(75).run()
+    move(digits, digits_3=75)
     assert len(fits) == 2
     assert cards(digits) == before
 
@@ -151,12 +150,12 @@ def test_two_sessions_share_a_fit_and_do_not_influence_each_other(fits):
     before = cards(first)
     assert cards(second) == before
     assert len(fits) == 1
-    second.slider(key="digits_0").set_value(0)
+    second.session_state["digits_0"] = 0
     second.selectbox(key="wrong").set_value("all")
     second.slider(key="bins").set_value(5)
     second.run()
     assert cards(second) != before
-    assert first.run().slider(key="digits_0").value == 75
+    assert first.run().session_state["digits_0"] == 75
     assert (first.selectbox(key="wrong").value, first.slider(key="bins").value) == ("others", 15)
     assert cards(first) == before
     assert len(fits) == 2
@@ -177,5 +176,5 @@ def test_while_it_trains_the_page_says_how_far_it_is(digits, monkeypatch):
     monkeypatch.setattr(DeltaGenerator, "progress", lambda _self, share, text: said.append((share, text)))
     digits.slider(key="seeds").set_value(3).run()
     assert_sound(digits)
-    assert all(text == f"Training for 3 seeds: {share:.0%}" for share, text in said)
+    assert all(text == f"Training 3 seeds: {share:.0%}" for share, text in said)
     assert {0.25, 0.5} <= {share for share, _ in said}
