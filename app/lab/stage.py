@@ -124,6 +124,7 @@ def _cards(tables: Tables, reference: Shown | None) -> list[dict]:
     if reference is not None:
         old = tuple(numbers.rows_of(reference.tables.summary, by) for by in ("estimator", "surrogate"))
     same_bins = reference is not None and reference.tables.binning == tables.binning
+    bins = numbers.bins_in_words(tables.binning.bins, tables.binning.strategy)
     cards = [
         {
             "name": ESTIMATORS[name].title,
@@ -132,7 +133,7 @@ def _cards(tables: Tables, reference: Shown | None) -> list[dict]:
                 _number(by_estimator, old[0] if same_bins else {}, name, "ece", "% ECE"),
                 _number(by_estimator, old[0], name, "above_one", "% above 1"),
             ],
-            "help": _help(by_estimator, name, ("ece", "ece_by_chance", "above_one")),
+            "help": f"{_help(by_estimator, name, ('ece', 'ece_by_chance', 'above_one'))}. ECE over {bins}",
         }
         for name in tables.summary["estimator"].unique()
     ]

@@ -125,7 +125,7 @@ def texts(app):
             if isinstance(text := getattr(proto, name, None), str):
                 yield text
         value = getattr(element, "value", None) if proto is not None else None
-        if isinstance(value, str):
+        if isinstance(value, str) and not value.lstrip().startswith("<style>"):
             yield value
     for table in app.table:
         yield table.value.to_string()

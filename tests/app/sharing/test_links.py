@@ -1,12 +1,13 @@
 """Links: every setting in, the same settings out, and a word on whatever did not fit."""
 
 import html
+import json
 import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from compare_page import COMPARE
-from lab_page import LAB, open_digits, open_home, open_lab, open_link, texts
+from lab_page import LAB, move, open_digits, open_home, open_lab, open_link, texts
 
 from app.compare.links import LINKS as COMPARE_LINKS
 from app.fits import shared
@@ -169,13 +170,18 @@ def taught(**wishes):
     app.session_state[state._ARRIVAL] = {}
     app.session_state[state._TEACHER] = TeacherSettings(**wishes)
     app.switch_page("lab/page.py")
-    app.session_state["data"], app.session_state["digits_epochs"], app.session_state["seeds"] = "digits", 4, 1
+    app.query_params["data"], app.query_params["digits_epochs"], app.query_params["seeds"] = "digits", "4", "1"
     return app.run()
+
+
+def are_sliders_disabled(app):
+    """Those of the classes."""
+    return json.loads(app.get("bidi_component")[0].proto.json)["disabled"]
 
 
 def test_locked_controls_cannot_be_moved_and_the_others_can():
     app = taught(locked=frozenset({"expert", "seeds"}))
-    assert app.slider(key="digits_3").disabled
+    assert are_sliders_disabled(app)
     assert app.slider(key="seeds").disabled
     assert not app.slider(key="digits_epochs").disabled
     assert not app.selectbox(key="data").disabled
@@ -185,9 +191,13 @@ def test_every_group_can_be_locked_and_hidden():
     everything = frozenset(teaching.GROUPS)
     app = taught(locked=everything, hidden=everything)
     assert not app.exception
-    widgets = [*app.sidebar.slider, *app.sidebar.select_slider, *app.sidebar.selectbox, *app.sidebar.toggle]
-    assert len(widgets) > 12
+    on_the_stage = {"bins", "overlay"}
+    widgets = [
+        one for one in (*app.slider, *app.select_slider, *app.selectbox, *app.toggle) if one.key not in on_the_stage
+    ]
+    assert len(widgets) > 8
     assert all(widget.disabled for widget in widgets)
+    assert are_sliders_disabled(app)
 
 
 def test_the_question_is_shown_as_plain_text_and_the_settings_can_be_left():
@@ -195,7 +205,7 @@ def test_the_question_is_shown_as_plain_text_and_the_settings_can_be_left():
     assert [text.value for text in app.text] == ["Is **softmax** <b>right</b>?"]
     next(button for button in app.button if button.label == "All controls").click().run()
     assert not app.text
-    assert not app.slider(key="digits_3").disabled
+    assert not are_sliders_disabled(app)
 
 
 def test_results_wait_for_a_click_and_wait_again_when_a_setting_changes():
@@ -204,7 +214,7 @@ def test_results_wait_for_a_click_and_wait_again_when_a_setting_changes():
     show = next(button for button in app.button if button.label == "Show the results")
     show.click().run()
     assert app.get("vega_lite_chart")
-    app.slider(key="digits_3").set_value(0).run()
+    move(app, digits_3=0)
     assert not app.get("vega_lite_chart")
     assert not app.exception
 
@@ -244,7 +254,7 @@ def test_a_teacher_makes_a_link_that_asks_for_a_prediction():
 def test_without_a_teacher_nothing_is_hidden_locked_or_asked():
     app = open_digits()
     assert not any("teacher" in text.lower() for text in texts(app))
-    assert not app.slider(key="digits_3").disabled
+    assert not are_sliders_disabled(app)
 
 
 def test_the_qr_code_is_a_drawing_without_any_script():
@@ -362,10 +372,12 @@ def test_no_choice_is_called_by_anothers_title(page):
         assert all(choices.get(title, title) == title for title in choices.values()), key
 
 
-def test_every_choice_of_the_lab_that_is_shown_by_a_title_has_a_name_in_links():
-    for name in LAB_DATASETS:
-        keys = lab_state.settings_keys(name)
-        assert {key for key, shown in keys.items() if shown is not None} <= LAB_LINKS.titles().keys()
+def test_every_choice_of_the_lab_is_read_by_its_name_and_by_its_title():
+    for dataset in LAB_DATASETS:
+        settings = lab_state.settings(dataset)
+        for key in LAB_LINKS.titles().keys() & settings.keys():
+            for name, title in LAB_LINKS.titles()[key].items():
+                assert settings[key].read(name) == settings[key].read(title) == name
 
 
 @pytest.mark.parametrize("wrong", ["all", "Any class, evenly (may be right by luck)"])

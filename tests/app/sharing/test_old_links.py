@@ -84,7 +84,14 @@ LESIONS_FOR_A_CLASS = {
     "veil": "true",
 }
 OPENED = {
-    "nothing": ({}, LESIONS),
+    "nothing": (
+        {},
+        replace(LESIONS, dataset="cifar10", accuracy=HALF),
+    ),
+    "a setting of the data set that came first": (
+        {"ham10000_mel": "30", "seeds": "2"},
+        replace(LESIONS, accuracy=(*LESIONS.accuracy[:4], 0.3, *LESIONS.accuracy[5:]), num_seeds=2),
+    ),
     "digits": (
         DIGITS,
         LabSettings(

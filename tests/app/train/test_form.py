@@ -82,7 +82,7 @@ def test_peoples_answers_can_be_the_expert_and_the_papers_settings_say_that_they
 
 def test_an_experts_sliders_are_those_of_the_live_lab(board):
     app = open_train()
-    app.slider(key="digits_3").set_value(5)
+    app.session_state["digits_3"] = 5
     app = click(app, "Train 2 systems")
     assert board.views[FIRST].config.expert.accuracy == (0.75, 0.75, 0.75, 0.05, 0.75, *[0.2] * 5)
 
