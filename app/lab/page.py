@@ -51,13 +51,13 @@ with right:
     except (OSError, ValueError) as problem:
         status.error(str(problem))
     else:
-        if is_dragging and asked.num_seeds < settings.num_seeds:
-            status.caption(f"While you drag: {asked.num_seeds} of {settings.num_seeds} seeds.")
-        elif LAB_DATASETS[settings.dataset].is_medical:
+        if LAB_DATASETS[settings.dataset].is_medical:
             status.caption(f"{MEDICAL_ICON} {DIAGNOSIS_NOTE}")
         else:
             status.empty()
         if teacher.is_revealed(teacher_settings, settings):
             name = name_of(settings)
             before = state.shown(state.Shown(name, result.tables, result.curves))
-            stage().draw(result, name, before)
+            is_part = asked.num_seeds < settings.num_seeds
+            note = f"While you drag: {asked.num_seeds} of {settings.num_seeds} seeds." if is_part else ""
+            stage().draw(result, name, before, note)

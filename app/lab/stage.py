@@ -52,16 +52,16 @@ _CARDS = """
 
 
 @st.fragment
-def draw(result: LabResult, name: str, before: Shown | None) -> None:
+def draw(result: LabResult, name: str, before: Shown | None, note: str) -> None:
     """Draw the stage, and the details below it; what is chosen here changes no training, and reruns nothing else.
 
-    name: of the settings, for what is pinned. before: what was shown before the last move.
+    name: of the settings, for what is pinned. before: what was shown before the last move. note: on the fit.
     """
     with _TURN:
         tables = _tables(result)
         reference = state.pinned() or before
         sentence, cards = st.empty(), st.empty()
-        view, is_overlaid = _draw_choice(Shown(name, tables, result.curves), reference)
+        view, is_overlaid = _draw_choice(Shown(name, tables, result.curves), reference, note)
         sentence.html(render('<p class="message">{{ text }}</p>', text=message.sentence(view, tables)))
         cards.html(render(_CARDS, cards=_cards(tables, reference)))
         with st.container(key="stage-charts"):
@@ -76,7 +76,7 @@ def _tables(result: LabResult) -> Tables:
     return tables_of(result.scores, result.truth, binning)
 
 
-def _draw_choice(now: Shown, reference: Shown | None) -> tuple[str, bool]:
+def _draw_choice(now: Shown, reference: Shown | None, note: str) -> tuple[str, bool]:
     """Draw the choice of a view and its options; returns the view, and whether its charts are one."""
     with st.container(horizontal=True, vertical_alignment="center", key="stage-choice", gap="small"):
         view = st.segmented_control(
@@ -112,9 +112,10 @@ def _draw_choice(now: Shown, reference: Shown | None) -> tuple[str, bool]:
             help="Compare with this state from now on, and not with the one before the last move",
         )
     if reference is None:
-        st.caption("When you move a slider, what was there before stays in grey.")
+        said = "When you move a slider, what was there before stays in grey."
     else:
-        st.caption(f"Grey: pinned. {plain(reference.name)}" if pinned else "Grey: before the last move.")
+        said = f"Grey: pinned. {plain(reference.name)}." if pinned else "Grey: before the last move."
+    st.caption(f"{said} {note}")
     return view, is_overlaid
 
 

@@ -11,7 +11,7 @@ ALERTS = '[data-testid="stException"], [data-testid="stAlertContentError"], [dat
 RUN_IS_OVER = """() =>
     document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning' &&
     !document.querySelector('[data-stale=true]')"""
-SETTLED = f"{RUN_IS_OVER} && document.querySelectorAll('[data-testid=stVegaLiteChart] svg').length >= 8"
+SETTLED = f"{RUN_IS_OVER} && document.querySelectorAll('[data-testid=stVegaLiteChart] svg').length >= 3"
 
 
 def open_lab(page, server, **settings):
@@ -49,6 +49,13 @@ def press(page, name, *keys):
     slider(page, name).focus()
     for key in keys:
         page.keyboard.press(key)
+
+
+def set_bins(page, key):
+    """Press a key on the slider of the bins, in its panel."""
+    page.get_by_role("button", name="Bins", exact=True).click()
+    press(page, "Bins", key)
+    page.keyboard.press("Escape")
 
 
 def cards(page):

@@ -1,6 +1,7 @@
 """The window around the live lab: nothing from elsewhere, nothing cut off, and files that are what they say."""
 
 import struct
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -12,6 +13,7 @@ from lab_window import GAUSSIANS, QUICK, chart, open_lab, slider
 PROBES = ("/lab/_stcore/health", "/lab/_stcore/host-config")
 CUT_OFF = """() => [...document.querySelectorAll('[data-testid=stMain] svg text, [data-testid=stMain] p')]
     .filter(text => text.getBoundingClientRect().right > innerWidth + 1).map(text => text.textContent)"""
+DIAGRAM = 'svg[aria-label^="Reliability diagram of"], [aria-label^="Reliability diagram of"] svg'
 FITS = "document.scrollingElement.scrollWidth <= innerWidth"
 
 
@@ -50,14 +52,39 @@ def test_nothing_is_wider_than_the_window(page, server, width, height):
     page.wait_for_function(f"{FITS} && ({CUT_OFF})().length === 0")
 
 
-def test_on_a_narrow_window_the_controls_can_be_opened_and_closed(page, server):
-    page.set_viewport_size({"width": 390, "height": 844})
+def test_on_a_narrow_window_the_sliders_are_folded_and_the_diagrams_stacked(page, server):
+    page.set_viewport_size({"width": 800, "height": 1000})
     open_lab(page, server, **QUICK)
-    page.get_by_test_id("stExpandSidebarButton").click()
-    slider(page, "3").scroll_into_view_if_needed()
-    box = slider(page, "3").bounding_box()
-    assert 0 <= box["x"] < 390
+    assert not slider(page, "3").is_visible()
+    page.get_by_text("Expert's accuracy, by true class").click()
+    assert slider(page, "3").is_visible()
+    boxes = diagrams(page)
+    assert all(upper["y"] + upper["height"] <= lower["y"] for upper, lower in pairwise(boxes))
     page.wait_for_function(FITS)
+
+
+def diagrams(page):
+    """The boxes of the reliability diagrams."""
+    return [one.bounding_box() for one in page.locator(DIAGRAM).all()]
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1366, 768), (1400, 900)])
+def test_all_sliders_and_all_diagrams_are_on_one_screen_and_of_one_size(page, server, width, height):
+    page.set_viewport_size({"width": width, "height": height})
+    open_lab(page, server, **QUICK, digits_3=0)
+    sliders = [slider(page, str(digit)).bounding_box() for digit in range(10)]
+    boxes = diagrams(page)
+    assert len(boxes) == 3
+    for box in [*sliders, *boxes]:
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+        assert box["y"] + box["height"] <= height
+    assert len({(round(box["y"]), round(box["width"]), round(box["height"])) for box in boxes}) == 1
+    plots = page.locator(f"{DIAGRAM} .mark-group.role-frame.root > g > path.background").all()
+    sizes = [plot.bounding_box() for plot in plots[:3]]
+    assert len({(round(size["width"]), round(size["height"])) for size in sizes}) == 1
+    # As many pixels to 100 % on one axis as on the other: 1.2 units wide, 1.34 high.
+    assert sizes[0]["width"] / 1.2 == pytest.approx(sizes[0]["height"] / 1.34, rel=0.02)
 
 
 def test_a_chart_can_be_downloaded_as_a_picture(lab):
@@ -73,7 +100,7 @@ def test_a_chart_can_be_downloaded_as_a_picture(lab):
 
 def test_the_table_behind_the_charts_can_be_downloaded(lab):
     with lab.expect_download() as download:
-        lab.get_by_role("button", name="Table: reliability").click()
+        lab.get_by_role("button", name="Reliability diagrams (CSV)").click()
     assert download.value.suggested_filename == "reliability.csv"
     table = pd.read_csv(download.value.path())
     assert table.groupby("of")["cases"].sum().to_dict() == pytest.approx(

@@ -230,7 +230,7 @@ def test_a_prediction_is_asked_for_before_the_results_and_shown_beside_them():
     submit(app.radio(key=state.ENTERED).set_value(answers[0]))
     assert app.get("vega_lite_chart")
     assert f"You expected: **{plain(answers[0])}**" in [note.value for note in app.info]
-    app.slider(key="digits_3").set_value(0).run()
+    move(app, digits_3=0)
     assert not app.get("vega_lite_chart")
 
 
@@ -246,7 +246,8 @@ def submit(place):
 
 
 def test_a_teacher_makes_a_link_that_asks_for_a_prediction():
-    app = open_digits(share_predict="choice", share_answers="rises\n\nfalls\nfalls")
+    app = open_digits()
+    app.session_state["share_predict"], app.session_state["share_answers"] = "choice", "rises\n\nfalls\nfalls"
     open_share(app)
     assert parse_qs(urlsplit(link_of(app)).query)["predict"] == ["rises|falls"]
 
