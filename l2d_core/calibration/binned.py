@@ -85,7 +85,7 @@ def without_above_one(table: pd.DataFrame, above: pd.DataFrame) -> pd.DataFrame:
     """
     if above.empty:
         return table
-    row = table.index[table["n"] > 0][-1]
+    row = table.index[int(np.flatnonzero(table["n"].to_numpy() > 0)[-1])]
     gone, gone_right = (float(above[name].iloc[0]) for name in ("cases", "cases_right"))
     n, before, right, mean, low = (
         float(table.loc[row, name]) for name in ("n", "cases", "cases_right", "mean_probability", "low")

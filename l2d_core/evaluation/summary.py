@@ -127,10 +127,12 @@ def class_means(scores: Sequence[Scores]) -> pd.DataFrame:
     first = class_table(scores[0], defer_by_argmax(scores[0].logits))
     tables = [class_table(one, defer_by_argmax(one.logits)).drop(columns=["class", "n"]) for one in scores]
     means = pd.DataFrame(np.mean([table.to_numpy() for table in tables], axis=0), columns=tables[0].columns)
+    labels = np.concatenate([one.labels for one in scores])
+    cases = np.bincount(labels, minlength=len(first))
     for estimator in SURROGATES[scores[0].surrogate].estimators:
-        view = pooled_view(scores, estimator)
-        by_class = pd.Series(clip_probability(view.probability)).groupby(view.labels).mean()
-        means[estimator] = by_class.reindex(range(len(first))).to_numpy()
+        estimates = clip_probability(pooled_view(scores, estimator).probability)
+        total = np.bincount(labels, estimates, minlength=len(first))
+        means[estimator] = np.divide(total, cases, out=np.full(len(first), np.nan), where=cases > 0)
     return pd.concat([first[["class", "n"]], means], axis=1)
 
 
