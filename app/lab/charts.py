@@ -25,7 +25,7 @@ def estimates(table: pd.DataFrame, look: Look, highest: float, before: pd.DataFr
     table, before: of `estimator_view.estimate_histogram`.
     """
     shown = table[:0] if before is None else before
-    tables = {"bars": _bars(table), "before": _bars(shown), "highest": arrow({"share": [highest]})}
+    tables = {"bars": _bars(table[table["share"] > 0]), "before": _bars(shown), "highest": arrow({"share": [highest]})}
     return with_data(_estimates_spec(look), **tables, note=_parts(table))
 
 
@@ -33,7 +33,7 @@ def _bars(table: pd.DataFrame) -> Columns:
     low, high = (table[name].to_numpy(dtype=float) for name in ("low", "high"))
     names = [f"{a:.0%} and more" if np.isinf(b) else f"{a:.0%} to {b:.0%}" for a, b in zip(low, high, strict=True)]
     share, right = (table[name].to_numpy(dtype=float) for name in ("share", "share_right"))
-    of_them = np.divide(right, share, out=np.full(len(share), np.nan), where=share > 0)
+    of_them = np.divide(right, share, out=np.zeros(len(share)), where=share > 0)
     ends = np.where(np.isinf(high), low + LAST_BAR, high)
     return arrow({"left": low, "end": ends, "share": share, "right": right, "of_them": of_them, "bin": names})
 
