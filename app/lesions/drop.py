@@ -22,14 +22,29 @@ LIMITS = (
 )
 
 
+# The fields stay the same elements, so that they keep their files.
+_COMPACT = """
+<style>
+[data-testid="stMainBlockContainer"] {padding-left: 2.5rem; padding-right: 2.5rem;}
+.st-key-lesion-drop [data-testid="stHorizontalBlock"] {flex-wrap: wrap;}
+.st-key-lesion-drop [data-testid="stColumn"] {min-width: 180px;}
+.st-key-lesion-drop [data-testid="stFileUploader"] section {min-height: 0; max-height: 56px; overflow-y: auto;
+  padding: .35rem .6rem; flex-direction: row; align-items: center;}
+.st-key-lesion-limits {display: none;}
+</style>
+"""
+
+
 def draw(session: LesionSession) -> None:
     """Draw all ways in; files are added to the session's intake, and tables to the session."""
-    with st.container(key="wide-charts-drop"):  # columns that wrap where the room is narrow
-        images, more = st.columns([3, 2], gap="medium")
+    with st.container(key="lesion-drop"):
+        images, more, buttons = st.columns([8, 6, 7], gap="small")
     with images:
         _draw_upload(session)
     with more:
         _draw_table(session)
+    with buttons:
+        st.space(23)  # the fields' labels
         with st.container(horizontal=True):
             st.button(
                 "Try a drawn example",
@@ -49,6 +64,11 @@ def draw(session: LesionSession) -> None:
         _draw_folders(session)
 
 
+def make_room() -> None:
+    """Make the ways in small, since there are results to show."""
+    st.html(_COMPACT)
+
+
 def _draw_upload(session: LesionSession) -> None:
     files = st.file_uploader(
         "Images, or a zip of images",
@@ -57,12 +77,14 @@ def _draw_upload(session: LesionSession) -> None:
         on_change=_drop_removed,
         args=(session,),
         max_upload_size=MAX_ARCHIVE_BYTES // 2**20,
+        help=LIMITS,
     )
     session.in_widget = {file.file_id for file in files}
     session.uploads |= session.in_widget
     for file in files:
         session.add(Source(file.file_id, file.name, file.getvalue))
-    st.caption(LIMITS)
+    with st.container(key="lesion-limits"):
+        st.caption(LIMITS)
 
 
 def _drop_removed(session: LesionSession) -> None:

@@ -1,20 +1,17 @@
 """From uploaded files to pictures, one after another and in memory only; and a drawn example for those without one."""
 
 import io
-import math
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import numpy as np
 from PIL import Image
 
 from l2d_core.images.archives import is_archive, open_archive, open_images
 from l2d_core.images.opening import ImageProblem, OpenedImage, open_image
+from l2d_core.lesions.strangers import drawn_lesion
 
 Picture = OpenedImage | ImageProblem
-HEIGHT, WIDTH = 450, 600
-SKIN, MOLE, CORE = (222.0, 178.0, 158.0), (128.0, 82.0, 62.0), (78.0, 48.0, 42.0)
 
 
 @dataclass(frozen=True)
@@ -80,25 +77,10 @@ def _pictures_in(source: Source) -> tuple[Iterator[Picture], int]:
 
 
 def draw_lesion() -> bytes:
-    """A PNG of 600 x 450 pixels, always the same: a brown spot with a ragged edge on skin."""
-    y, x = np.mgrid[0:HEIGHT, 0:WIDTH].astype(np.float64)
-    angle = np.arctan2(y - HEIGHT / 2, x - WIDTH / 2)
-    radius = np.hypot(y - HEIGHT / 2, (x - WIDTH / 2) / 1.2)
-    edge = 118 + 9 * np.sin(3 * angle + 1) + 5 * np.sin(7 * angle) + 3 * np.sin(13 * angle + 2)
-    grain = np.random.default_rng(0).normal(size=(HEIGHT // 6, WIDTH // 6))
-    texture = np.kron(grain, np.ones((6, 6)))
-    spot = _ramp(edge - radius, 14)[..., None]
-    core = _ramp(0.55 * edge - np.hypot(y - 205, (x - 280) / 1.2), 26)[..., None]
-    pixels = np.array(SKIN) * (1 - spot) + (np.array(MOLE) * (1 - core) + np.array(CORE) * core) * spot
-    pixels += 3.5 * texture[..., None] + 6 * np.sin(2 * math.pi * x / WIDTH)[..., None]
+    """A PNG of 600 x 450 pixels, always the same: a brown spot on skin."""
     stream = io.BytesIO()
-    Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8)).save(stream, "PNG")
+    Image.fromarray(drawn_lesion()).save(stream, "PNG")
     return stream.getvalue()
-
-
-def _ramp(distance: np.ndarray, width: float) -> np.ndarray:
-    """A sigmoid from 0 outside to 1 inside an edge, over about `width` pixels."""
-    return 1 / (1 + np.exp(-4 * distance / width))
 
 
 DRAWING = Source("drawing", "drawing.png", draw_lesion, drawing=True)

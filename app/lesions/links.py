@@ -9,16 +9,21 @@ def _settings() -> Settings:
     from l2d_core.datasets import LAB_DATASETS
 
     sliders = expert_panel.settings_keys("ham10000", LAB_DATASETS["ham10000"].class_names)
-    return {**with_titles(_titles()), **sliders, state.THRESHOLD: None, state.BUDGET: None}
+    return {**with_titles(_titles()), **sliders, state.THRESHOLD: None, state.BUDGET: None, state.TAU: None}
 
 
 def _titles() -> Titles:
     from app.kit import expert_panel
-    from app.lesions import rows, state, systems
+    from app.kit.looks import SYSTEMS
+    from app.lesions import state, systems, verdicts, views
+    from l2d_core.lesions.system import RUNS
 
     return {
         state.EXPERT: systems.EXPERTS,
-        state.RULE: rows.RULES,
+        state.RULE: verdicts.RULES,
+        state.ORDER: verdicts.ORDERS,
+        state.VIEW: views.VIEWS,
+        state.SYSTEM: {name: look.title for name, look in SYSTEMS.items() if name in RUNS},
         "wrong": expert_panel.WRONG_TITLES,
     }
 

@@ -4,25 +4,24 @@ import time
 
 import streamlit as st
 
-from app.kit.notes import DIAGNOSIS_NOTE, MEDICAL_ICON
+from app.kit.notes import MEDICAL_ICON, NOT_FOR_DIAGNOSIS
 from app.kit.text import plain
-from app.lesions import drop, results, state, systems
+from app.lesions import cost_panel, drop, judged, results, state, systems, views
 from app.lesions.scoring import MAX_ENTRIES, MAX_SESSION_PIXELS, score_batch
 from app.lesions.state import LesionSession
 from l2d_core.common.paths import PRETRAINED
 from l2d_core.lesions import system as lesions
 
-SEVEN_CLASSES = (
-    "The networks know seven kinds of lesions, and name one of them for any picture. "
-    "If a lesion worries you, see a doctor."
+EMPTY = (
+    "Should this one go to the expert, and what is the risk either way? Drop images above, or try the drawn example."
 )
+NOTE = f"{NOT_FOR_DIAGNOSIS}: no advice on any lesion. If one worries you, see a doctor."
 # After this much scoring the results so far are drawn: soon at first, then less often, since drawing takes time too.
 FIRST_SLICE_SECONDS, SLICE_SECONDS = 0.5, 2.5
 
-with st.container(horizontal=True, vertical_alignment="bottom"):
+with st.container(horizontal=True, vertical_alignment="center", key="lesion-title"):
     st.title("Skin lesions", anchor=False, width="content")
-    st.markdown("Should this one go to the expert, and what is the risk either way?", width="content")
-st.warning(f"{DIAGNOSIS_NOTE} {SEVEN_CLASSES}", icon=MEDICAL_ICON)
+    st.warning(NOTE, icon=MEDICAL_ICON)
 
 
 def score(session: LesionSession, system: lesions.LesionSystem) -> None:
@@ -47,16 +46,19 @@ def draw() -> None:
     loading = systems.load_in_background()
     with st.sidebar:
         expert = systems.draw_choice()
+        rule = results.draw_rule()
+        tau = cost_panel.draw_slider()
     session = state.current()
     drop.draw(session)
-    if not (len(session.intake) or session.entries):
-        st.info("Drop an image above, or try the drawn example.", icon=":material/imagesmode:")
+    view = views.draw_choice()
+    if view == "list" and not (len(session.intake) or session.entries):
+        st.info(EMPTY, icon=":material/imagesmode:")
         return
     try:
         with st.spinner("Loading the networks, once for all visitors ..."):
             system = loading.result()
         score(session, system)
-        chosen = systems.systems_for(expert)
+        chosen = systems.systems_for(expert, tau)
     except (OSError, ValueError) as problem:
         if loading.done() and loading.exception() is not None:
             systems.load_in_background.clear()  # the next visit tries again
@@ -65,8 +67,7 @@ def draw() -> None:
     if session.left_out:
         most = f"{MAX_ENTRIES:,} pictures, or {MAX_SESSION_PIXELS // 10**6:,} million pixels in all"
         st.warning(f"More than {most}: {session.left_out:,} were left out. Press Clear to go on.")
-    if session.entries:
-        results.draw(session, system, chosen, expert.kind, busy=len(session.intake) > 0)
+    views.draw(view, judged.Deciding(system, chosen, expert.kind, rule, tau), session)
     if len(session.intake):
         st.rerun()
 

@@ -14,7 +14,6 @@ from app.lesions.intake import Intake, Source
 from app.lesions.patients import unknown_of
 from app.lesions.state import Case, Entry, LesionSession
 from l2d_core.images.opening import ImageProblem, OpenedImage, fitted_size, to_model_size
-from l2d_core.lesions.bank import FAR
 from l2d_core.lesions.networks import BATCH_SIZE, to_input
 from l2d_core.lesions.system import LesionScores, LesionSystem, ask_expert, score_images
 
@@ -23,9 +22,7 @@ MAX_ENTRIES = 5_000
 MAX_SESSION_PIXELS = 4_000_000_000
 # Limits of one turn, so that no session waits long: files, including copies and broken ones, and pixels.
 MAX_TURN_FILES, MAX_TURN_PIXELS = 64, 50_000_000
-UNLIKE = f"not like the training images: farther from the nearest one than {FAR:.0%} of the test images".replace(
-    "%", " %"
-)
+THUMBNAIL = (96, 72)
 # One session at a time opens pictures: each may take 75 MB while open, and two at once would not be faster.
 _TURN = threading.Lock()
 
@@ -41,7 +38,8 @@ def score_batch(session: LesionSession, system: LesionSystem) -> None:
             if taken is None:
                 break
             source, picture = taken
-            entries.append(_entry(source, picture))
+            entries.append(_entry(source, picture, f"picture-{session.received}"))
+            session.received += 1
             if isinstance(picture, OpenedImage):
                 session.pixels += math.prod(picture.original_size)
                 if picture.digest not in session.cases and picture.digest not in fresh:
@@ -59,27 +57,26 @@ def score_batch(session: LesionSession, system: LesionSystem) -> None:
 
 @dataclass(frozen=True)
 class _Opened:
-    """What is kept of an opened picture: the inputs of the networks, a view and warnings."""
+    """What is kept of an opened picture: the inputs of the networks, a view, a thumbnail and warnings."""
 
     image: torch.Tensor
     expert_image: torch.Tensor
     view: bytes
+    thumbnail: bytes
     warnings: tuple[str, ...]
 
 
-def _entry(source: Source, picture: OpenedImage | ImageProblem) -> Entry:
+def _entry(source: Source, picture: OpenedImage | ImageProblem, identity: str) -> Entry:
     if isinstance(picture, ImageProblem):
-        return Entry(source.key, picture.name, "", picture.reason, (), source.drawing)
+        return Entry(identity, source.key, picture.name, "", picture.reason, (), source.drawing)
     width, height = picture.original_size
     notes = (f"{picture.format}, {width:,} x {height:,} pixels", *picture.notes)
-    return Entry(source.key, picture.name, picture.digest, "", notes, source.drawing)
+    return Entry(identity, source.key, picture.name, picture.digest, "", notes, source.drawing)
 
 
 def _prepare(picture: OpenedImage, system: LesionSystem) -> _Opened:
     height, width = system.image_size
     framed = to_model_size(picture.pixels, height, width)
-    stream = io.BytesIO()
-    Image.fromarray(framed).save(stream, "JPEG", quality=88)
     warnings = picture.warnings
     if fitted_size(*picture.pixels.shape[:2], height, width) != (height, width):
         warnings = (
@@ -87,7 +84,15 @@ def _prepare(picture: OpenedImage, system: LesionSystem) -> _Opened:
             f"another shape than the training images ({width}:{height}): bars were added at its sides",
         )
     expert_image = to_input(picture.pixels, system.expert.image_size)
-    return _Opened(to_input(framed, system.image_size), expert_image, stream.getvalue(), warnings)
+    view = Image.fromarray(framed)
+    small = view.resize(THUMBNAIL, Image.Resampling.BOX)
+    return _Opened(to_input(framed, system.image_size), expert_image, _jpeg(view, 88), _jpeg(small, 70), warnings)
+
+
+def _jpeg(image: Image.Image, quality: int) -> bytes:
+    stream = io.BytesIO()
+    image.save(stream, "JPEG", quality=quality)
+    return stream.getvalue()
 
 
 def _score(opened: Sequence[_Opened], system: LesionSystem) -> list[Case]:
@@ -98,8 +103,8 @@ def _score(opened: Sequence[_Opened], system: LesionSystem) -> list[Case]:
     cases = []
     for row, one in enumerate(opened):
         part = scores.subset([row])
-        far = part.distance[0] > system.bank.far
-        cases.append(Case(one.view, system.image_size, (*one.warnings, *([UNLIKE] if far else [])), part))
+        unlike = bool(part.distance[0] > system.detector.limit)
+        cases.append(Case(one.view, system.image_size, one.thumbnail, one.warnings, unlike, part))
     return cases
 
 
@@ -109,17 +114,17 @@ def scores_of(cases: Sequence[Case]) -> LesionScores:
 
 
 def expert_answers(session: LesionSession, system: LesionSystem) -> dict[str, int]:
-    """Key -> the expert network's class, for the entries whose age, sex and site are known.
+    """Entry's id -> the expert network's class, for the entries whose age, sex and site are known.
 
     Two files may hold the same picture under the names of two people: each gets an answer of its own.
     """
     if session.patients is None:
         return {}
-    patients = {entry.key: session.patients.of(entry.name) for entry in session.entries if entry.digest}
-    known = {key: row for key, row in patients.items() if not unknown_of(row)}
+    patients = {entry.id: session.patients.of(entry.name) for entry in session.entries if entry.digest}
+    known = {name: row for name, row in patients.items() if not unknown_of(row)}
     if not known:
         return {}
-    digests = {entry.key: entry.digest for entry in session.entries}
-    features = scores_of([session.cases[digests[key]] for key in known]).expert_features
+    digests = {entry.id: entry.digest for entry in session.entries}
+    features = scores_of([session.cases[digests[name]] for name in known]).expert_features
     answers = ask_expert(system, features, pd.DataFrame(list(known.values())))
     return dict(zip(known, answers.tolist(), strict=True))

@@ -13,27 +13,37 @@ from l2d_core.lesions.system import LesionScores
 
 # Keys of widgets, those in links first.
 EXPERT, RULE, THRESHOLD, BUDGET = "lesion_expert", "lesion_rule", "lesion_threshold", "lesion_budget"
-FOLDER = "lesion-folder"
+SYSTEM, ORDER, VIEW = "lesion_system", "lesion_order", "lesion_view"
+TAU, GROUPS_BY, GROUPS_MIX = "lesion_tau", "lesion_groups", "lesion_mix"
+MAP, MAP_COLOUR = "lesion-map", "lesion_colour"
+FOLDER, WORKLIST = "lesion-folder", "lesion-worklist"
 _SESSION = "lesion-session"
 
 
 @dataclass(frozen=True)
 class Case:
-    """A picture that was scored. view: what the model sees, as JPEG, and its size; scores: of this picture alone."""
+    """A picture that was scored. view: what the model sees, as JPEG, and its size; thumbnail: the same, smaller.
+
+    unlike: whether it is not like the training images; scores: of this picture alone.
+    """
 
     view: bytes
     size: tuple[int, int]
+    thumbnail: bytes
     warnings: tuple[str, ...]
+    unlike: bool
     scores: LesionScores
 
 
 @dataclass(frozen=True)
 class Entry:
-    """The picture in a file. key: that of the file; digest: of its content, or "" where it could not be read.
+    """The picture in a file. id: its own; key: that of the file, which a zip's pictures share.
 
-    reason: why it could not be read; notes: what was converted; drawing: whether this program drew it.
+    digest: of its content, or "" where it could not be read; reason: why it could not be read; notes: what was
+    converted; drawing: whether this program drew it.
     """
 
+    id: str
     key: str
     name: str
     digest: str
@@ -49,7 +59,8 @@ class LesionSession:
     taken: the keys of all files received; in_widget: of those that the upload field held last; uploads: Streamlit's
     ids of all uploads; uploaded: the uploaded table, problem: why it could not be read; beside: tables found beside
     images of the server; pixels: of all pictures opened; left_out: how many pictures exceeded the limits of
-    `scoring`; generation: how often the session was cleared.
+    `scoring`; received: how many pictures there were in all; opened: the id of the one that was chosen to be open;
+    generation: how often the session was cleared.
     """
 
     generation: int = 0
@@ -64,6 +75,8 @@ class LesionSession:
     beside: Patients | None = None
     pixels: int = 0
     left_out: int = 0
+    received: int = 0
+    opened: str = ""
 
     @property
     def patients(self) -> Patients | None:
@@ -127,8 +140,25 @@ def uploaded_table(session: LesionSession) -> UploadedFile | None:
 
 
 def page_key(session: LesionSession) -> str:
-    """The key of the choice of a page of cards."""
+    """The key of the choice of a page of the list."""
     return f"lesion-page-{session.generation}"
+
+
+def take_opened() -> None:
+    """Open the file that was chosen in the list."""
+    chosen = st.session_state[WORKLIST].get("opened")
+    if isinstance(chosen, str):
+        open_file(chosen)
+
+
+def open_file(entry_id: str) -> None:
+    """Open the file whose entry has this id."""
+    current().opened = entry_id
+
+
+def explain_key(entry_id: str) -> str:
+    """The key of the button that explains a file's scores."""
+    return f"lesion-explain-{entry_id}"
 
 
 def count_key(folder: str) -> str:

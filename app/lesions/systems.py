@@ -70,9 +70,18 @@ def _load_lesions(loading: Future[LesionSystem]) -> None:
         loading.set_exception(problem)
 
 
+def systems_for(expert: ExpertChoice, tau: float = 0.0) -> ExpertSystems:
+    """The systems for an expert and a weight of rare classes, shared by all sessions."""
+    return _weighed(expert, tau)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _weighed(expert: ExpertChoice, tau: float) -> ExpertSystems:
+    return _fitted(expert).weighed(load_in_background().result().prior, tau)
+
+
 @st.cache_resource(max_entries=32, show_spinner=False)
-def systems_for(expert: ExpertChoice) -> ExpertSystems:
-    """The systems for an expert, shared by all sessions."""
+def _fitted(expert: ExpertChoice) -> ExpertSystems:
     system = load_in_background().result()
     if expert.kind == "sliders":
         return lesions.refit(system, per_class(expert.accuracy, wrong=expert.wrong))

@@ -115,27 +115,36 @@ def pretrain_expert(
 
 @pretrain.command(name="lesions")
 def pretrain_lesions(*, data_root: Path = DATA_ROOT, out: Path = Path("pretrained")) -> None:
-    """Make the features that the page "Skin lesions" refits heads on, by the shipped one-vs-all network.
+    """Make what the page "Skin lesions" needs beside the shipped one-vs-all network.
+
+    The features to refit heads on, unless those of this network are there; the detector of unlike pictures, and what
+    it catches of CIFAR-10 and Galaxy Zoo where they lie under data_root; the test cases' metadata and thumbnails.
 
     Args:
         data_root: The folder that holds ham10000/.
-        out: The folder of what is shipped, with the run ham10000/ham10000-one_vs_all; features/ is written to.
+        out: The folder of what is shipped, with the run ham10000/ham10000-one_vs_all; features/ and ham10000/ are
+            written to.
     """
-    from l2d_core.lesions.bank import make_lesion_bank, weights_digest
-    from l2d_core.lesions.system import BANK, RUNS, TUNED, load_network
+    from l2d_core.lesions.bank import LesionBank, make_lesion_bank, weights_digest
+    from l2d_core.lesions.detector_training import CATCHES, make_detector
+    from l2d_core.lesions.gallery import make_gallery
+    from l2d_core.lesions.system import BANK, DETECTOR, RUNS, TUNED, load_network
     from l2d_core.runs.folder import WEIGHTS, read_config
 
     run, path = out / RUNS[TUNED], out / BANK
     network, split_seed = load_network(run), read_config(run).split_seed
-    bank = make_lesion_bank(
-        data_root,
-        network,
-        weights_digest(run / WEIGHTS),
-        split_seed=split_seed,
-        on_progress=_progress_line("ham10000"),
-    )
-    bank.save(path)
+    weights = weights_digest(run / WEIGHTS)
+    bank = LesionBank.load(path) if path.is_file() else None
+    if bank is None or bank.weights != weights:
+        progress = _progress_line("features")
+        bank = make_lesion_bank(data_root, network, weights, split_seed=split_seed, on_progress=progress)
+        bank.save(path)
     print(f"{path}: {bank.features.shape[0]:,} x {bank.features.shape[1]}, {path.stat().st_size:,} bytes")
+    detector, catches = make_detector(data_root, network, bank, on_progress=_progress_line("detector"))
+    detector.save(out / DETECTOR)
+    catches.to_csv(out / CATCHES, index=False)
+    print(f"{out / DETECTOR}: beyond its limit are\n{catches.to_string(index=False)}")
+    make_gallery(data_root, bank.ids[bank.parts == "test"]).save(out)
 
 
 def train_with_progress(config: RunConfig, data_root: Path, device: str, out: Path) -> "Run":

@@ -12,10 +12,11 @@ import pandas as pd
 import torch
 
 from l2d_core.calibration.binned import reliability_table
+from l2d_core.common.checks import require_finite
 from l2d_core.data import Scores
-from l2d_core.evaluation.deferral import defer_by_argmax, defer_margin
+from l2d_core.evaluation.adjustment import Adjustment, name_classes
 from l2d_core.evaluation.estimator_view import risk_histogram
-from l2d_core.evaluation.probabilities import classifier_pairs, clip_probability
+from l2d_core.evaluation.probabilities import clip_probability
 from l2d_core.evaluation.summary import pooled_view
 from l2d_core.surrogates import SURROGATES
 
@@ -35,6 +36,21 @@ class Evidence:
     share: float | None
     interval_low: float | None
     interval_high: float | None
+
+    @property
+    def error(self) -> float | None:
+        """The observed risk: the share that did not come true."""
+        return None if self.share is None else 1 - self.share
+
+    @property
+    def error_low(self) -> float | None:
+        """The lower end of the observed risk's 95 % interval."""
+        return None if self.interval_high is None else 1 - self.interval_high
+
+    @property
+    def error_high(self) -> float | None:
+        """The upper end of the observed risk's 95 % interval."""
+        return None if self.interval_low is None else 1 - self.interval_low
 
 
 @dataclass(frozen=True)
@@ -59,9 +75,8 @@ class RankedEstimate:
 class SystemReading:
     """What one system makes of a case.
 
-    class_probability (K,); predicted: a number of a class; machine: P(the machine is right), its top class's.
-    margin: the expert's score minus the best class's, on the scale of `Surrogate.probabilities`; deferred: as of
-    `defer_by_argmax`.
+    class_probability (K,); predicted: the number of the class that it names; machine: P(the machine is right), that
+    class's. margin: the expert's score minus that class's, and deferred: as in `Named`.
     """
 
     class_probability: tuple[float, ...]
@@ -115,14 +130,18 @@ def _evidence(row: dict) -> Evidence:
 
 @dataclass(frozen=True)
 class Reference:
-    """The systems on their test cases, to read new cases by: machine by surrogate, expert by estimator."""
+    """The systems on their test cases, to read new cases by: machine by surrogate, expert by estimator.
+
+    adjustment: by which the machine names classes; None: those of the highest score.
+    """
 
     scores: Mapping[str, Scores]
     machine: Mapping[str, Measured]
     expert: Mapping[str, Measured]
+    adjustment: Adjustment | None = None
 
 
-def make_reference(scores: Mapping[str, Scores]) -> Reference:
+def make_reference(scores: Mapping[str, Scores], adjustment: Adjustment | None = None) -> Reference:
     """From a surrogate's scores each, of one expert who was asked in every case.
 
     ValueError on other scores, an unknown surrogate, or classes that differ.
@@ -131,11 +150,12 @@ def make_reference(scores: Mapping[str, Scores]) -> Reference:
         raise ValueError("scores must be of the same classes, and of at least one surrogate")
     machine, expert = {}, {}
     for surrogate, one in scores.items():
-        machine[surrogate] = Measured.of(*classifier_pairs(one))
+        named = name_classes(one.logits, surrogate, adjustment)
+        machine[surrogate] = Measured.of(clip_probability(named.confidence), named.classes == one.labels)
         for estimator in SURROGATES[surrogate].estimators:
             view = pooled_view([one], estimator)
             expert[estimator] = Measured.of(view.probability, view.expert_correct)
-    return Reference(scores, machine, expert)
+    return Reference(scores, machine, expert, adjustment)
 
 
 def read_cases(reference: Reference, logits: Mapping[str, np.ndarray]) -> list[Reading]:
@@ -146,7 +166,7 @@ def read_cases(reference: Reference, logits: Mapping[str, np.ndarray]) -> list[R
     if set(logits) != set(reference.scores) or len({len(one) for one in logits.values()}) != 1:
         wanted = ", ".join(reference.scores)
         raise ValueError(f"logits must be of {wanted}, of the same cases each; got {', '.join(logits) or 'none'}")
-    systems = {name: _read_system(reference.machine[name], name, one) for name, one in logits.items()}
+    systems = {name: _read_system(reference, name, one) for name, one in logits.items()}
     experts = {
         estimator: [reference.expert[estimator].place(float(p)) for p in _estimate(surrogate, estimator, one)]
         for surrogate, one in logits.items()
@@ -166,16 +186,21 @@ def _estimate(surrogate: str, estimator: str, logits: np.ndarray) -> np.ndarray:
     return SURROGATES[surrogate].estimators[estimator](_tensor(logits))[:, 0].numpy()
 
 
-def _read_system(machine: Measured, surrogate: str, logits: np.ndarray) -> list[SystemReading]:
-    known = SURROGATES[surrogate]
-    probabilities = known.class_probability(_tensor(logits)).numpy()
-    margins = defer_margin(known.probabilities(_tensor(logits)).numpy())
-    deferred = defer_by_argmax(logits)
+def _read_system(reference: Reference, surrogate: str, logits: np.ndarray) -> list[SystemReading]:
+    require_finite("logits", logits)
+    probabilities = SURROGATES[surrogate].class_probability(_tensor(logits)).numpy()
+    named = name_classes(logits, surrogate, reference.adjustment)
     return [
         SystemReading(
-            tuple(own.tolist()), int(own.argmax()), machine.place(min(float(own.max()), 1.0)), float(margin), bool(asks)
+            tuple(own.tolist()),
+            int(predicted),
+            reference.machine[surrogate].place(min(float(confidence), 1.0)),
+            float(margin),
+            bool(asks),
         )
-        for own, margin, asks in zip(probabilities, margins, deferred, strict=True)
+        for own, predicted, confidence, margin, asks in zip(
+            probabilities, named.classes, named.confidence, named.margin, named.deferred, strict=True
+        )
     ]
 
 

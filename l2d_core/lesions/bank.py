@@ -23,7 +23,6 @@ from l2d_core.lesions.networks import BATCH_SIZE, LesionNetwork
 
 LESION_BANK_VERSION = 1
 MAX_LESION_BANK_BYTES = 64 * 1024**2
-FAR = 0.98  # an image is unlike the training images if it is farther from them than this share of the test images
 
 
 @dataclass(frozen=True)
@@ -31,8 +30,8 @@ class LesionBank:
     """Features of N images, with the projection that gives them and the weights they were made with.
 
     features (N, D) float16; labels (N,); ids (N,) text, unique; parts (N,) text, in PARTS; class_names K.
-    mean (F,), components (D, F), scale: the projection of a network's F features. distances (T,): of each
-    test image to its nearest training image. weights: SHA-256 of the network's file. licence, source: of the images.
+    mean (F,), components (D, F), scale: the projection of a network's F features. weights: SHA-256 of the network's
+    file. licence, source: of the images.
     ValueError names what does not fit.
     """
 
@@ -44,7 +43,6 @@ class LesionBank:
     mean: np.ndarray
     components: np.ndarray
     scale: float
-    distances: np.ndarray
     weights: str
     licence: str = LICENCE
     source: str = SOURCE
@@ -60,7 +58,6 @@ class LesionBank:
         counts = [int((self.parts == part).sum()) for part in PARTS]
         if sum(counts) != size or min(counts) == 0:
             raise ValueError(f"parts must each be one of {', '.join(PARTS)}, and all be there; got {counts} of {size}")
-        require_shape("distances", self.distances, (counts[2],))
         if not (np.isfinite(self.scale) and self.scale > 0):
             raise ValueError(f"scale must be finite and above 0, got {self.scale}")
 
@@ -74,18 +71,20 @@ class LesionBank:
         """The network's features projected and rounded like those of the bank."""
         return Projection(self.mean, self.components, self.scale).apply(raw).astype(np.float32)
 
-    def distance(self, features: Float32[np.ndarray, "N D"]) -> Float32[np.ndarray, " N"]:
-        """The `nearest_distance` of each to the training images."""
-        return nearest_distance(features, self._train_features)
+    def nearest(self, features: Float32[np.ndarray, " D"], count: int) -> np.ndarray:
+        """The rows of the test part that are nearest to a case, (count,), the nearest first.
+
+        Euclidean, each component in standard deviations over the training images.
+        """
+        test, spread = self._test_features
+        return np.argsort((((test - features) / spread) ** 2).sum(axis=1), kind="stable")[:count]
 
     @cached_property
-    def _train_features(self) -> np.ndarray:
-        return self.features[self.parts == "train"].astype(np.float32)
-
-    @property
-    def far(self) -> float:
-        """The distance beyond which an image is unlike the training images: the FAR quantile over the test images."""
-        return float(np.quantile(self.distances, FAR))
+    def _test_features(self) -> tuple[np.ndarray, np.ndarray]:
+        """Those of the test part, and the deviation of each component over the training part, 1 where it is 0."""
+        wide = self.features.astype(np.float32)
+        spread = wide[self.parts == "train"].std(axis=0)
+        return wide[self.parts == "test"], np.where(spread == 0, 1, spread)
 
     def save(self, path: str | os.PathLike) -> None:
         """Write an .npz without pickled objects, in one step."""
@@ -113,27 +112,12 @@ class LesionBank:
                 mean=arrays["mean"],
                 components=arrays["components"],
                 scale=float(arrays["scale"]),
-                distances=arrays["distances"],
                 weights=str(arrays["weights"]),
                 licence=str(arrays["licence"]),
                 source=str(arrays["source"]),
             )
         except (ValueError, TypeError) as problem:
             raise ValueError(f"{os.fspath(path)}: {problem}") from problem
-
-
-def nearest_distance(features: Float32[np.ndarray, "N D"], others: Float32[np.ndarray, "M D"]) -> np.ndarray:
-    """The distance of each of N points to the nearest of M others, (N,) float32; N may be 0.
-
-    Euclidean, each component in standard deviations over the others, since other pictures may differ most where lesions
-    differ little. A constant component is not scaled. ValueError where M is 0.
-    """
-    if len(others) == 0:
-        raise ValueError("others must hold at least one point, got 0")
-    spread = others.std(axis=0)
-    spread[spread == 0] = 1
-    one, other = (torch.from_numpy(points / spread) for points in (features, others))
-    return torch.cdist(one, other).amin(dim=1).numpy()
 
 
 def weights_digest(path: str | os.PathLike) -> str:
@@ -165,7 +149,6 @@ def make_lesion_bank(
     parts = np.empty(len(table), dtype="<U10")
     for part, members in zip(PARTS, rows, strict=True):
         parts[members] = part
-    wide = features.astype(np.float32)
     return LesionBank(
         features=features,
         labels=table["label"].to_numpy(dtype=np.int64),
@@ -175,7 +158,6 @@ def make_lesion_bank(
         mean=projection.mean,
         components=projection.components,
         scale=projection.scale,
-        distances=nearest_distance(wide[parts == "test"], wide[parts == "train"]),
         weights=weights,
     )
 

@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -15,20 +16,24 @@ from l2d_core.common.paths import PRETRAINED
 from l2d_core.config import HeadConfig
 from l2d_core.data import Scores
 from l2d_core.datasets.ham10000.fields import UNKNOWN
+from l2d_core.evaluation.adjustment import Adjustment
 from l2d_core.evaluation.similar_cases import Reference, make_reference
 from l2d_core.experts.stored_answers import ANSWERS, StoredAnswers, open_answers
 from l2d_core.lab import heads as lab
 from l2d_core.lesions.bank import LesionBank, weights_digest
+from l2d_core.lesions.detector import Detector
 from l2d_core.lesions.expert_network import WEIGHTS as EXPERT_WEIGHTS
 from l2d_core.lesions.expert_network import LearnedExpert, load_expert
+from l2d_core.lesions.gallery import SPRITE, TABLE, Gallery
 from l2d_core.lesions.networks import LesionNetwork, compile_network
+from l2d_core.lesions.plane import Plane, fit_plane
 from l2d_core.models.weights import load_weights
 from l2d_core.runs.folder import RESULTS, WEIGHTS, open_run
 
 RUNS = {name: f"ham10000/ham10000-{name}" for name in ("softmax", "one_vs_all")}  # surrogate -> folder of its run
 HEAD = HeadConfig(epochs=60)  # a third of the live lab's cases, so that it takes as many steps
 TUNED = "one_vs_all"  # the network whose features the bank holds
-BANK, EXPERT = "features/ham10000_tuned.npz", "ham10000/expert"
+BANK, EXPERT, DETECTOR = "features/ham10000_tuned.npz", "ham10000/expert", "ham10000/detector.safetensors"
 NEEDED = ("age", "sex", "localization")  # of a patient, for the expert network to answer
 COMMANDS = {
     "runs": "python -m l2d_core pretrain runs --dataset ham10000 --data-root DIR",
@@ -39,20 +44,35 @@ COMMANDS = {
 
 @dataclass(frozen=True)
 class LesionSystem:
-    """All that is needed to score an image. networks, tests (scores of the test part): by surrogate.
+    """All that is needed to score an image. networks, tests and validations (scores of these parts): by surrogate.
 
-    answers: the expert network's answers for all images of HAM10000.
+    answers: the expert network's answers for all images of HAM10000. detector: of pictures unlike the training
+    images; gallery: the test cases to be shown.
     """
 
     networks: Mapping[str, LesionNetwork]
     tests: Mapping[str, Scores]
+    validations: Mapping[str, Scores]
     bank: LesionBank
     expert: LearnedExpert
     answers: StoredAnswers
+    detector: Detector
+    gallery: Gallery
 
     @property
     def class_names(self) -> tuple[str, ...]:
         return self.bank.class_names
+
+    @property
+    def prior(self) -> np.ndarray:
+        """The share of each class among the training images, (K,)."""
+        labels = self.bank.labels[self.bank.parts == "train"]
+        return np.bincount(labels, minlength=len(self.class_names)) / len(labels)
+
+    @cached_property
+    def plane(self) -> Plane:
+        """Of the map of the test cases."""
+        return fit_plane(self.bank)
 
     @property
     def image_size(self) -> tuple[int, int]:
@@ -64,7 +84,7 @@ class LesionSystem:
 class LesionScores:
     """The networks' outputs for N images, which are all that is kept of them.
 
-    logits: surrogate -> (N, K+1); features: those of the bank, (N, D); distance: to the nearest training image, (N,);
+    logits: surrogate -> (N, K+1); features: those of the bank, (N, D); distance: of the detector, (N,);
     expert_features: the expert network's features of the image alone, (N, E).
     """
 
@@ -109,6 +129,12 @@ class ExpertSystems:
             return scores.logits
         return {name: scores.features @ head.weight.T + head.bias for name, head in self.heads.items()}
 
+    def weighed(self, prior: np.ndarray, tau: float) -> "ExpertSystems":
+        """The same, but the machine names classes by an `Adjustment`."""
+        if tau == 0:
+            return self
+        return replace(self, reference=make_reference(self.reference.scores, Adjustment(prior, tau)))
+
 
 def missing_commands(folder: str | os.PathLike | None = None) -> list[str]:
     """The commands that make the parts of the system missing in a folder, in the order to run them.
@@ -119,7 +145,7 @@ def missing_commands(folder: str | os.PathLike | None = None) -> list[str]:
     wanted = {
         "runs": [folder / name / file for name in RUNS.values() for file in RESULTS],
         "expert": [folder / EXPERT / name for name in (EXPERT_WEIGHTS, ANSWERS)],
-        "lesions": [folder / BANK],
+        "lesions": [folder / name for name in (BANK, DETECTOR, TABLE, SPRITE)],
     }
     return [COMMANDS[name] for name, paths in wanted.items() if not all(path.is_file() for path in paths)]
 
@@ -137,16 +163,23 @@ def load_system(folder: str | os.PathLike | None = None) -> LesionSystem:
             f"the networks for skin lesions are not all there; make them with: {'; '.join(missing)}"
         )
     bank = LesionBank.load(folder / BANK)
-    if weights_digest(folder / RUNS[TUNED] / WEIGHTS) != bank.weights:
-        raise ValueError(f"{folder / BANK} is of other weights than {RUNS[TUNED]}; make it anew: {COMMANDS['lesions']}")
-    tests = {surrogate: open_run(folder / name).test for surrogate, name in RUNS.items()}
+    detector, weights = Detector.load(folder / DETECTOR), weights_digest(folder / RUNS[TUNED] / WEIGHTS)
+    for name, own in ((BANK, bank.weights), (DETECTOR, detector.weights)):
+        if own != weights:
+            raise ValueError(f"{folder / name} is of other weights than {RUNS[TUNED]}; make it: {COMMANDS['lesions']}")
+    gallery = Gallery.load(folder)
+    if gallery.cases["id"].tolist() != bank.ids[bank.parts == "test"].tolist():
+        raise ValueError(f"{folder / TABLE} lists other images than the test part of {BANK}; {COMMANDS['lesions']}")
+    runs = {surrogate: open_run(folder / name) for surrogate, name in RUNS.items()}
+    tests, validations = ({name: getattr(run, part) for name, run in runs.items()} for part in ("test", "validation"))
     for surrogate, scores in tests.items():
         if scores.surrogate != surrogate or scores.class_names != bank.class_names:
             raise ValueError(
                 f"{folder / RUNS[surrogate]} must be a run of {surrogate} on {', '.join(bank.class_names)}"
             )
     networks = {surrogate: load_network(folder / name) for surrogate, name in RUNS.items()}
-    return LesionSystem(networks, tests, bank, load_expert(folder / EXPERT), open_answers(folder / EXPERT))
+    expert, answers = load_expert(folder / EXPERT), open_answers(folder / EXPERT)
+    return LesionSystem(networks, tests, validations, bank, expert, answers, detector, gallery)
 
 
 def load_network(folder: Path) -> LesionNetwork:
@@ -160,15 +193,12 @@ def score_images(
     system: LesionSystem, images: Float32[Tensor, "N 3 H W"], expert_images: Float32[Tensor, "N 3 h w"]
 ) -> LesionScores:
     """The outputs for images prepared by `to_input`, once at the networks' size and once at the expert network's."""
-    logits, raw = {}, None
-    for surrogate, network in system.networks.items():
-        features, logits[surrogate] = network.score(images)
-        raw = features if surrogate == TUNED else raw
-    assert raw is not None
-    projected = system.bank.project(raw)
+    seen = {surrogate: network.score(images) for surrogate, network in system.networks.items()}
+    features, early, _ = seen[TUNED]
+    logits = {surrogate: parts[2] for surrogate, parts in seen.items()}
     with torch.inference_mode():
         expert_features = system.expert.network.mixer(expert_images).float().numpy()
-    return LesionScores(logits, projected, system.bank.distance(projected), expert_features)
+    return LesionScores(logits, system.bank.project(features), system.detector.distance(early), expert_features)
 
 
 def ask_expert(system: LesionSystem, expert_features: Float32[np.ndarray, "N E"], patients: pd.DataFrame) -> np.ndarray:

@@ -1,7 +1,7 @@
 """The page of skin lesions in AppTest, with a system that was made for tests: how to open it and read it."""
 
 import io
-import re
+import json
 import zipfile
 from concurrent.futures import Future
 from html import unescape
@@ -46,7 +46,8 @@ def use_system(monkeypatch, system):
     found.clear = lambda: None
     monkeypatch.setattr(systems, "load_in_background", found)
     monkeypatch.setattr(systems, "missing_commands", list)
-    systems.systems_for.clear()
+    systems._fitted.clear()
+    systems._weighed.clear()
 
 
 def use_watched_system(monkeypatch):
@@ -106,14 +107,31 @@ def click(app, label):
     return app.run()
 
 
-def cards(app):
-    """The HTML of the cards that are shown, in order."""
-    return [unescape(element.value) for element in app.html if 'class="lesion"' in element.value]
+def rows(app):
+    """The rows of the worklist, in order."""
+    lists = app.get("bidi_component")
+    return json.loads(lists[0].proto.json)["rows"] if lists else []
 
 
 def names(app):
-    """The file names on the cards."""
-    return [re.search(r"<b>(.*?)</b>", card)[1] for card in cards(app)]
+    """The file names in the worklist, in its order."""
+    return [row["detail"].split(" · ")[0] for row in rows(app)]
+
+
+def opened(app, name=None):
+    """The HTML of the opened case; name: of a file to open first."""
+    if name is not None:
+        session = app.session_state["lesion-session"]
+        session.opened = next(entry.id for entry in session.entries if entry.name == name)
+        app.run()
+    return next((unescape(one.value) for one in app.html if 'class="lesion"' in one.value), "")
+
+
+def verdicts(app):
+    """How many pictures are asked, kept and without a recommendation, in words, as the bar above the list says it."""
+    return next(
+        unescape(one.value).split('aria-label="')[1].split('"')[0] for one in app.html if "verdicts" in one.value
+    )
 
 
 def table(app):

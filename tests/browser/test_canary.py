@@ -172,7 +172,8 @@ def test_the_names_of_images_are_text_on_lesions(page, address, canary):
     page.locator('input[type="file"]').first.set_input_files(
         [{"name": name, "mimeType": "image/jpeg", "buffer": data} for name, data in files]
     )
-    expect(page.locator(".lesion")).to_have_count(2, timeout=PATIENCE_MS)
+    expect(page.locator("[role=option]")).to_have_count(2, timeout=PATIENCE_MS)
     settled(page)
     expect(page.locator(".lesion").first).to_contain_text("![x](&#47;")
+    expect(page.locator("[role=option]").first).to_contain_text("![x](&#47;")
     unfold(page)

@@ -1,17 +1,22 @@
 """A small made-up system for skin lesions: networks that look at mean colours, and scores that were drawn."""
 
+import io
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import torch
+from PIL import Image
 from torch import nn
 
 from l2d_core.data import Scores
 from l2d_core.datasets.ham10000 import CLASS_NAMES
 from l2d_core.datasets.ham10000.features import AgeScale, feature_names
 from l2d_core.experts.stored_answers import StoredAnswers
-from l2d_core.lesions.bank import LesionBank, nearest_distance
+from l2d_core.lesions.bank import LesionBank
+from l2d_core.lesions.detector import Detector
 from l2d_core.lesions.expert_network import LearnedExpert
+from l2d_core.lesions.gallery import COLUMNS, HEIGHT, WIDTH, Gallery
 from l2d_core.lesions.networks import LesionNetwork
 from l2d_core.lesions.system import LesionSystem
 from l2d_core.models.mixer_expert import MixerExpert
@@ -43,7 +48,7 @@ def made_run(generator, calls=None):
             calls.append(len(batch))
         means = batch.mean(dim=(2, 3))
         features = torch.cat([means, means**2], dim=1)
-        return features, features @ weight.T
+        return features, means, features @ weight.T
 
     return LesionNetwork(run, IMAGE_SIZE)
 
@@ -61,7 +66,6 @@ def made_bank(generator, sizes=(40, 60, 50)):
     features = generator.normal(size=(len(parts), NUM_FEATURES))
     features[:, 0] += labels / 3
     features = features.astype(np.float16)
-    wide = features.astype(np.float32)
     return LesionBank(
         features=features,
         labels=labels,
@@ -71,7 +75,6 @@ def made_bank(generator, sizes=(40, 60, 50)):
         mean=np.zeros(NUM_RAW, dtype=np.float32),
         components=np.eye(NUM_FEATURES, NUM_RAW, dtype=np.float16),
         scale=0.5,
-        distances=nearest_distance(wide[parts == "test"], wide[parts == "train"]),
         weights="none",
     )
 
@@ -80,7 +83,7 @@ def made_system(seed=0, calls=None):
     """calls: a list that gets the size of each batch that the one-vs-all network sees."""
     generator = np.random.default_rng(seed)
     bank = made_bank(generator)
-    test = bank.parts == "test"
+    test, rows = bank.parts == "test", bank.parts == "validation"
     answers = StoredAnswers(
         generator.integers(0, NUM_CLASSES, len(bank.ids)), bank.ids, bank.parts, CLASS_NAMES, "Mixer"
     )
@@ -90,12 +93,39 @@ def made_system(seed=0, calls=None):
         tests={
             name: made_scores(generator, name, bank.ids[test], bank.labels[test]) for name in ("softmax", "one_vs_all")
         },
+        validations={
+            name: made_scores(np.random.default_rng(1), name, bank.ids[rows], bank.labels[rows])
+            for name in ("softmax", "one_vs_all")
+        },
         bank=bank,
         expert=expert,
         answers=answers,
+        detector=Detector(np.zeros(3), np.ones(3), np.eye(3), 1e6, "none"),
+        gallery=made_gallery(generator, bank.ids[test]),
     )
 
 
 def with_far_training_images(system):
     """The same, but every picture is unlike the training images."""
-    return replace(system, bank=replace(system.bank, distances=np.full_like(system.bank.distances, -1.0)))
+    return replace(system, detector=replace(system.detector, limit=1e-9))
+
+
+def made_gallery(generator, ids):
+    """Test cases of one colour each; two images a lesion, some of unknown age."""
+    size = len(ids)
+    cases = pd.DataFrame(
+        {
+            "id": ids,
+            "lesion": [f"HAM_{row // 2:07d}" for row in range(size)],
+            "age": generator.choice(["unknown", "20", "50", "80"], size),
+            "sex": generator.choice(["male", "female"], size),
+            "localization": generator.choice(["back", "face"], size),
+        }
+    )
+    sheet = np.zeros((-(-size // COLUMNS) * HEIGHT, COLUMNS * WIDTH, 3), dtype=np.uint8)
+    for row in range(size):
+        top, left = HEIGHT * (row // COLUMNS), WIDTH * (row % COLUMNS)
+        sheet[top : top + HEIGHT, left : left + WIDTH] = (5 * row, 100, 200)
+    stream = io.BytesIO()
+    Image.fromarray(sheet).save(stream, "JPEG", quality=95)
+    return Gallery(cases, stream.getvalue())

@@ -1,6 +1,7 @@
 """Skin lesions: what is uploaded is scored once, in order, kept for its own session, and shown with its risks."""
 
 import io
+import json
 import re
 from html import unescape
 
@@ -12,20 +13,22 @@ from lab_page import texts
 from lesion_page import (
     LESIONS,
     Open,
-    cards,
     click,
     colour,
     encode,
     made_system,
     names,
     open_lesions,
+    opened,
     picture,
+    rows,
     table,
     upload,
     upload_table,
     uploader,
     use_system,
     use_watched_system,
+    verdicts,
     watch_csv,
     with_far_training_images,
     zipped,
@@ -54,7 +57,7 @@ def csv(monkeypatch):
 def assert_sound(app):
     assert not app.exception, app.exception[0].value
     assert not app.error, app.error[0].value
-    read = [text for text in [*texts(app), *cards(app)] if "<style>" not in text]
+    read = [text for text in [*texts(app), opened(app), json.dumps(rows(app))] if "<style>" not in text]
     broken = [text for text in read if re.search(r"\b(nan|inf|infinity|none)\b", text, re.I)]
     assert not [text for text in broken if "none is invented" not in text]
 
@@ -65,7 +68,7 @@ def test_the_empty_page_says_what_it_is_not_and_what_to_do():
     assert_sound(app)
     assert NOTE in app.warning[0].value
     assert "drawn example" in app.info[0].value
-    assert cards(app) == []
+    assert rows(app) == []
 
 
 def test_where_the_networks_are_not_shipped_the_page_says_how_to_make_them(monkeypatch):
@@ -83,13 +86,15 @@ def test_an_upload_is_scored_and_shown_with_its_decisions_and_risks(calls):
     app = upload(open_lesions(), ("a.png", colour(200)))
     assert_sound(app)
     assert calls == [1]
-    (card,) = cards(app)
     assert names(app) == ["a.png"]
+    card = opened(app)
     for text in ("Softmax system", "One-vs-all system", "Expert, Softmax odds", "Expert, Softmax proxy", "Machine,"):
         assert text in card
-    assert len(re.findall(r"cases scored like this one|no test case was scored", card)) == 5
-    assert card.count('class="plot"') == 5
-    assert len(re.findall(r"<span>[\d.]+ % · [\d.]+ %</span>", card)) == 7  # the confidence in each class
+    observed = r"of [\d,]+ such cases the (expert|machine) erred in \d+ %, interval \d+-\d+|no test case was scored"
+    assert len(re.findall(observed, card)) == 5
+    assert card.count('class="axis"') == 5
+    assert "right in" not in card  # one polarity: risks only
+    assert len(re.findall(r"<span>\d+ % · \d+ %</span>", card)) == 7  # the probability of each class
     assert NOTE in app.warning[0].value
 
 
@@ -101,8 +106,9 @@ def test_results_are_in_the_order_of_upload_and_failed_files_are_listed_with_the
     assert table(app)["file"].tolist() == ["z.png", "broken.png", "empty.jpg", "a.png"]
     assert table(app)["state"].tolist() == ["scored", "not read", "not read", "scored"]
     assert "cut short" in table(app)["remarks"][1]
-    assert names(app) == ["z.png", "broken.png", "empty.jpg", "a.png"]
-    assert "Not read: " in cards(app)[1]
+    assert sorted(names(app)) == ["a.png", "broken.png", "empty.jpg", "z.png"]
+    assert [row["badge"] for row in rows(app)][2:] == ["Not read", "Not read"]  # after all that could be read
+    assert "Not read: " in opened(app, "broken.png")
 
 
 def test_two_files_of_one_name_are_both_kept_and_the_same_content_is_scored_once(calls):
@@ -111,8 +117,8 @@ def test_two_files_of_one_name_are_both_kept_and_the_same_content_is_scored_once
     assert table(app)["file"].tolist() == ["x.png", "x.png", "y.png"]
     assert table(app)["state"].tolist() == ["scored", "scored", "same picture as 1 (x.png)"]
     assert table(app)["one_vs_all_margin"][0] == table(app)["one_vs_all_margin"][2]
-    assert "The same picture as 1 (x.png), scored once" in cards(app)[2]
-    assert "of 2" in app.markdown[-1].value  # decisions count pictures, not files
+    assert "The same picture as 1 (x.png)" in opened(app, "y.png")
+    assert sum(map(int, re.findall(r"\d+", verdicts(app)))) == 2  # pictures, not files
 
 
 def test_a_control_that_is_moved_scores_nothing_anew(calls):
@@ -135,16 +141,81 @@ def test_a_zip_counts_as_what_is_in_it_and_keeps_names_in_any_script(calls, csv)
     assert pd.read_csv(io.BytesIO(csv()))["file"].tolist() == expected
 
 
-def test_many_pictures_are_all_scored_and_shown_a_page_at_a_time(calls):
+def test_two_hundred_pictures_are_one_list_and_more_are_pages_of_it(calls, monkeypatch):
+    from app.lesions import results
+
     app = upload(open_lesions(), ("many.zip", zipped([(f"{n:03}.png", colour(n)) for n in range(40)])))
     assert_sound(app)
-    assert sum(calls) == 40
-    assert max(calls) == 16
-    assert len(table(app)) == 40
-    assert names(app) == [f"{n:03}.png" for n in range(6)]
-    (pages,) = app.get("pagination")
-    pages.set_value(7).run()
-    assert names(app) == [f"{n:03}.png" for n in range(36, 40)]
+    assert (sum(calls), max(calls)) == (40, 16)
+    assert len(table(app)) == len(rows(app)) == 40
+    assert results.PAGE >= 200
+    monkeypatch.setattr(results, "PAGE", 25)
+    app.run()
+    first = names(app)
+    app.get("pagination")[0].set_value(2).run()
+    assert (len(first), len(names(app))) == (25, 15)
+    assert not set(first) & set(names(app))
+
+
+def test_the_list_is_in_the_order_that_is_chosen_and_the_steps_go_through_it(calls):  # noqa: ARG001
+    app = upload(open_lesions(), *[(f"{n}.png", colour(40 * n, 250 - 40 * n)) for n in (3, 0, 5, 1)], ("x.png", b"no"))
+    risks = table(app).set_index("file")
+    kept = risks["one_vs_all_decides"] != "expert"
+    own = risks["one_vs_all_machine_risk"].where(kept, risks["sigmoid_expert_risk"])
+    assert names(app)[:-1] == own.dropna().sort_values(ascending=False).index.tolist()
+    assert names(app)[-1] == "x.png"
+    for order, expected in (
+        ("upload", ["3.png", "0.png", "5.png", "1.png", "x.png"]),
+        ("name", ["0.png", "1.png", "3.png", "5.png", "x.png"]),
+        ("margin", [*risks["one_vs_all_margin"].dropna().sort_values(ascending=False).index, "x.png"]),
+    ):
+        app.selectbox(key="lesion_order").set_value(order).run()
+        assert names(app) == expected
+    assert f"<h2>{names(app)[0]}</h2>" in opened(app)
+    app = click(app, "Next")
+    assert f"<h2>{names(app)[1]}</h2>" in opened(app)
+    app = click(click(app, "Next"), "Previous")
+    assert f"<h2>{names(app)[1]}</h2>" in opened(app)
+
+
+@pytest.mark.usefixtures("calls")
+def test_a_row_says_who_errs_in_how_many_cases_and_where_the_other_system_disagrees():
+    app = upload(open_lesions(), *[(f"{n}.png", colour(12 * n, 250 - 9 * n)) for n in range(20)])
+    app.segmented_control(key="lesion_rule").set_value("threshold").run()
+    app.slider(key="lesion_threshold").set_value(round(table(app)["one_vs_all_margin"].median())).run()
+    numbers = table(app).set_index("file")
+    assert numbers["softmax_decides"].ne(numbers["one_vs_all_decides"]).any()
+    for row in rows(app):
+        own = numbers.loc[row["detail"].split(" · ")[0]]
+        expert, machine = (f"{own[name]:.0f} %" for name in ("sigmoid_expert_risk", "one_vs_all_machine_risk"))
+        asks = own["one_vs_all_decides"] == "expert"
+        words = ("expert", expert, "machine", machine) if asks else ("machine", machine, "expert", expert)
+        assert row["badge"] == ("Ask" if asks else "Keep")
+        kept = "; the rule keeps it" if not asks and own["one_vs_all_margin"] > 0 else ""
+        assert row["sentence"] == f"The {words[0]} errs in about {words[1]}, the {words[2]} in {words[3]}{kept}."
+        other = f"Softmax system would {'keep' if asks else 'ask'}"
+        assert (other in row["notes"]) == (own["softmax_decides"] != own["one_vs_all_decides"])
+    app.segmented_control(key="lesion_system").set_value("softmax").run()
+    assert {row["detail"].split(" · ")[0] for row in rows(app) if row["badge"] == "Ask"} == set(
+        numbers.index[numbers["softmax_decides"] == "expert"]
+    )
+
+
+@pytest.mark.usefixtures("calls")
+def test_a_line_in_the_list_parts_the_asked_from_the_kept_and_moves_with_the_margin():
+    app = upload(open_lesions(), *[(f"{n}.png", colour(20 * n, 250 - 20 * n)) for n in range(10)])
+    app.selectbox(key="lesion_order").set_value("margin")
+    app.segmented_control(key="lesion_rule").set_value("threshold").run()
+    places = []
+    for margin in (-30, 0, 30):
+        app.slider(key="lesion_threshold").set_value(margin).run()
+        shown = rows(app)
+        asked = [row["kind"] for row in shown].count("ask")
+        assert [row["kind"] for row in shown] == ["ask"] * asked + ["keep"] * (10 - asked)
+        assert [place for place, row in enumerate(shown) if row["line"]] == ([asked] if asked < 10 else [])
+        places.append(asked)
+    assert places == sorted(places, reverse=True)
+    assert places[0] > places[-1]
 
 
 def test_a_file_that_is_taken_out_of_the_field_is_forgotten_and_the_others_stay():
@@ -174,7 +245,7 @@ def test_clear_forgets_everything_and_the_field_is_empty(monkeypatch, calls):
     app = upload_table(app, "image_id,age,sex,localization\na,50,male,back\n")
     app = click(app, "Clear")
     assert_sound(app)
-    assert cards(app) == []
+    assert rows(app) == []
     assert uploader(app).value in (None, [])
     session = app.session_state["lesion-session"]
     assert (session.entries, session.cases, session.patients, len(session.intake)) == ([], {}, None, 0)
@@ -188,7 +259,7 @@ def test_two_sessions_see_nothing_of_each_other():
     one, other = open_lesions(), open_lesions()
     upload(one, ("mine.png", colour(200)))
     other.run()
-    assert cards(other) == []
+    assert rows(other) == []
     upload(other, ("yours.png", colour(100)))
     one.run()
     assert (names(one), names(other)) == (["mine.png"], ["yours.png"])
@@ -219,7 +290,7 @@ def test_the_drawn_example_is_marked_as_a_drawing(calls):
     app = click(open_lesions(), "Try a drawn example")
     assert_sound(app)
     assert calls == [1]
-    assert "A drawing made by this page, no photograph" in cards(app)[0]
+    assert "A drawing made by this page, no photograph" in opened(app)
     assert next(button for button in app.button if button.label == "Try a drawn example").disabled
 
 
@@ -227,12 +298,15 @@ def test_odd_pictures_are_warned_of_and_still_shown(monkeypatch):
     use_system(monkeypatch, with_far_training_images(made_system()))
     black, thin = np.zeros((60, 80, 3), np.uint8), colour(100, size=(20, 100))
     app = upload(open_lesions(), ("black.png", encode(black)), ("thin.png", thin))
-    first, second = cards(app)
+    assert [row["badge"] for row in rows(app)] == ["No recommendation"] * 2
+    assert set(table(app)["one_vs_all_decides"]) == {""}
+    assert verdicts(app) == "No recommendation: 2"
+    first, second = opened(app, "black.png"), opened(app, "thin.png")
     assert "blank" in first
-    assert "not like the training images" in first
+    assert "Not like the training images" in first
     assert "odd aspect" in second
     assert "bars were added" in second
-    assert 'class="plot"' in second
+    assert 'class="axis"' in second
 
 
 @pytest.mark.usefixtures("calls")
@@ -240,17 +314,17 @@ def test_the_budget_says_how_many_are_deferred_and_asks_first_where_the_margin_i
     app = upload(open_lesions(), *[(f"{n}.png", colour(20 * n, 250 - 20 * n)) for n in range(10)])
     app.segmented_control(key="lesion_rule").set_value("threshold").run()
     app.slider(key="lesion_threshold").set_value(-100).run()
-    assert app.markdown[-1].value.count("**10 of 10**") == 2
+    assert verdicts(app) == "Ask: 10"
     assert set(table(app)["softmax_decides"]) == {"expert"}
     app.slider(key="lesion_threshold").set_value(0).run()
-    rows = table(app)
-    natural = rows["one_vs_all_margin"] >= 0
-    assert (rows["one_vs_all_decides"] == "expert").tolist() == natural.tolist()
+    numbers = table(app)
+    natural = numbers["one_vs_all_margin"] >= 0
+    assert (numbers["one_vs_all_decides"] == "expert").tolist() == natural.tolist()
     app.segmented_control(key="lesion_rule").set_value("budget").run()
     app.slider(key="lesion_budget").set_value(10).run()
     asked = table(app)["one_vs_all_decides"] == "expert"
     assert asked.sum() == min(1, natural.sum())
-    assert not asked.any() or rows["one_vs_all_margin"].idxmax() == asked.idxmax()
+    assert not asked.any() or numbers["one_vs_all_margin"].idxmax() == asked.idxmax()
 
 
 def test_the_sliders_expert_changes_the_expert_and_not_the_pictures(calls):
@@ -276,10 +350,10 @@ TABLE = "\ufeffImage_ID;Age;Sex;Localization\n" + "\n".join(ROWS)
 def test_the_mixer_answers_where_age_sex_and_site_are_known_and_else_its_answer_is_not_invented(calls, csv):
     files = [("old (1).PNG", colour(1)), ("young.png", colour(2)), ("half.png", colour(3)), ("stranger.png", colour(4))]
     app = upload_table(upload(open_lesions(), *files), TABLE)
-    assert not any("itself, told of" in card for card in cards(app))
+    assert "itself, told of" not in opened(app, "old (1).PNG")
     app.radio(key="lesion_expert").set_value("mixer").run()
     assert_sound(app)
-    old, young, half, stranger = cards(app)
+    old, young, half, stranger = (opened(app, name) for name, _ in files)
     assert "told of 80 years, male, back, says: df: dermatofibroma" in old
     assert "told of 40 years, female, face, says: nv: melanocytic nevus" in young
     assert "own answer needs age, which the table does not give: none is invented" in half
@@ -307,23 +381,24 @@ def test_the_csv_holds_every_file_says_what_it_is_and_has_no_formulas(csv):
     app = upload(open_lesions(), (bad, colour(1)), ("-2+3.png", b"no"), ("ü.png", colour(2)))
     assert_sound(app)
     assert csv().startswith(b"\xef\xbb\xbf")
-    rows = pd.read_csv(io.BytesIO(csv()))
-    assert rows.columns[0] == "note"
-    assert set(rows["note"]) == {NOTE}
-    assert rows["file"].tolist() == [f"'{bad}", "'-2+3.png", "ü.png"]
-    assert rows["state"].tolist() == ["scored", "not read", "scored"]
-    assert rows["remarks"][1]
-    assert rows[COLUMNS].notna().all(axis=1).tolist() == [True, False, True]
-    assert rows["sigmoid_expert_risk"].dropna().between(0, 1).all()
+    written = pd.read_csv(io.BytesIO(csv()))
+    assert written.columns[0] == "note"
+    assert set(written["note"]) == {NOTE}
+    assert written["file"].tolist() == [f"'{bad}", "'-2+3.png", "ü.png"]
+    assert written["state"].tolist() == ["scored", "not read", "scored"]
+    assert written["verdict"].isin(["Ask", "Keep"]).tolist() == [True, False, True]
+    assert written["why"].str.contains("errs in about").fillna(False).tolist() == [True, False, True]
+    assert written["remarks"][1]
+    assert written[COLUMNS].notna().all(axis=1).tolist() == [True, False, True]
+    assert written["sigmoid_expert_risk"].dropna().between(0, 1).all()
 
 
 @pytest.mark.usefixtures("calls")
 def test_a_name_is_text_and_never_markup():
     app = upload(open_lesions(), ("<img src=x onerror=alert(1)>.png", colour(1)), ("<script>.png", b"no"))
-    raw = [element.value for element in app.html if 'class="lesion"' in element.value]
-    assert "<img src=x" not in raw[0]
-    assert "&lt;img src=x" in raw[0]
-    assert "<script>" not in raw[1]
+    raw = next(element.value for element in app.html if 'class="lesion"' in element.value)
+    assert "<img src=x" not in raw
+    assert "&lt;img src=x" in raw
 
 
 @pytest.mark.parametrize("text", [TABLE, "name,age\nx,5\n"], ids=["read", "refused"])

@@ -22,8 +22,9 @@ from l2d_core.datasets.image_files import read_image
 from l2d_core.experts.simulated import per_class
 from l2d_core.experts.stored_answers import PARTS
 from l2d_core.lab import heads
+from l2d_core.lesions import detector_training
 from l2d_core.lesions import system as lesions
-from l2d_core.lesions.bank import LesionBank, make_lesion_bank, nearest_distance, weights_digest
+from l2d_core.lesions.bank import LesionBank, make_lesion_bank, weights_digest
 from l2d_core.lesions.expert_network import LearnedExpert, _encode
 from l2d_core.lesions.networks import compile_network, to_input
 from l2d_core.models.backbones import lite0_classifier
@@ -54,9 +55,13 @@ def network():
 def test_the_compiled_network_gives_features_and_the_logits_of_its_last_layer(network):
     model, compiled = network
     images = inputs(5, SHAPE[1:])
-    features, logits = compiled.score(images)
+    features, early, logits = compiled.score(images)
     with torch.inference_mode():
         expected = model[0](images).numpy()
+        stages = model[0].blocks[:3](model[0].bn1(model[0].conv_stem(images)))
+    np.testing.assert_allclose(early[:, :40], stages.mean(dim=(2, 3)).numpy(), atol=1e-4)
+    np.testing.assert_allclose(early[:, 40:], stages.flatten(2).std(dim=2).numpy(), atol=1e-4)
+    with torch.inference_mode():
         from_features = model[-1](torch.from_numpy(features)).numpy()
     assert features.shape == (5, 1280)
     np.testing.assert_allclose(features, expected, atol=1e-4 * np.abs(expected).max())
@@ -66,9 +71,9 @@ def test_the_compiled_network_gives_features_and_the_logits_of_its_last_layer(ne
 def test_the_size_of_a_batch_changes_rounding_only(network):
     _, compiled = network
     images = inputs(19, SHAPE[1:])
-    features, logits = compiled.score(images)
+    features, _, logits = compiled.score(images)
     alone = [compiled.score(images[row : row + 1]) for row in (0, 15, 16, 18)]
-    for row, (one, own) in zip((0, 15, 16, 18), alone, strict=True):
+    for row, (one, _, own) in zip((0, 15, 16, 18), alone, strict=True):
         np.testing.assert_allclose(one[0], features[row], atol=1e-4 * np.abs(features).max())
         np.testing.assert_allclose(own[0], logits[row], atol=1e-4 * np.abs(logits).max())
 
@@ -83,28 +88,22 @@ def test_an_upload_becomes_the_very_input_that_the_training_images_became(tmp_pa
     assert torch.equal(to_input(picture(45, 60), (30, 40)), read_image(tmp_path / "a.png", (30, 40)))
 
 
-def test_the_nearest_distance_is_in_standard_deviations_of_each_component():
-    others = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 20.0], [2.0, 20.0]], dtype=np.float32)  # deviations 1 and 10
-    points = np.array([[0.0, 0.0], [5.0, 0.0], [-3.0, -40.0]], dtype=np.float32)
-    np.testing.assert_allclose(nearest_distance(points, others), [0, 3, 5], rtol=1e-6)
-    assert len(nearest_distance(points[:0], others)) == 0
-    with pytest.raises(ValueError, match="at least one point"):
-        nearest_distance(points, others[:0])
-
-
-def test_components_in_which_the_others_are_alike_count_as_they_are():
-    others = np.array([[1.0, 0.0], [1.0, 2.0]], dtype=np.float32)
-    np.testing.assert_allclose(nearest_distance(np.array([[4.0, 0.0]], dtype=np.float32), others), [3])
+def test_the_nearest_test_cases_are_found_in_standard_deviations_of_each_component():
+    bank = made_bank(np.random.default_rng(0))
+    test, train = (bank.features[bank.parts == part].astype(np.float64) for part in ("test", "train"))
+    case = test[7].astype(np.float32) + 0.01
+    twin = sorted(range(len(test)), key=lambda row: (((test[row] - case) / train.std(axis=0)) ** 2).sum())
+    assert bank.nearest(case, 5).tolist() == twin[:5]
+    assert bank.nearest(case, 1).tolist() == [7]
 
 
 def test_a_bank_comes_back_from_its_file_as_it_was(tmp_path):
     bank = made_bank(np.random.default_rng(0))
     bank.save(tmp_path / "bank.npz")
     loaded = LesionBank.load(tmp_path / "bank.npz")
-    for name in ("features", "labels", "ids", "parts", "mean", "components", "distances"):
+    for name in ("features", "labels", "ids", "parts", "mean", "components"):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(bank, name))
     assert (loaded.class_names, loaded.scale, loaded.weights) == (bank.class_names, bank.scale, bank.weights)
-    assert loaded.far == bank.far
 
 
 def test_a_bank_that_is_damaged_is_refused_by_its_name(tmp_path):
@@ -132,8 +131,6 @@ def test_a_bank_holds_every_image_with_its_part_and_projects_new_ones_as_its_own
     images = torch.stack([read_image(path, SHAPE[1:]) for path in table["path"]])
     projected = bank.project(network[1].score(images)[0])
     np.testing.assert_allclose(projected, bank.features.astype(np.float32), atol=0.01)
-    test = bank.features[bank.parts == "test"].astype(np.float32)
-    np.testing.assert_allclose(bank.distance(test), bank.distances, rtol=1e-5)
     assert bank.weights == "abc"
 
 
@@ -142,7 +139,7 @@ def test_the_scores_of_images_are_what_each_network_gives():
     images = inputs(20, IMAGE_SIZE)
     scores = lesions.score_images(system, images, inputs(20, EXPERT_SIZE))
     for name, network in system.networks.items():
-        np.testing.assert_array_equal(scores.logits[name], network.score(images)[1])
+        np.testing.assert_array_equal(scores.logits[name], network.score(images)[2])
     raw = system.networks["one_vs_all"].score(images)[0]
     np.testing.assert_allclose(scores.features, raw[:, :NUM_FEATURES] / 0.5, atol=2e-3)
     assert scores.distance.shape == (20,)
@@ -244,12 +241,15 @@ def folder(tmp_path_factory, network):
 
 
 @pytest.mark.filterwarnings(IGNORE_SIZE)
-def test_the_command_makes_the_bank_that_the_folder_lacks_and_the_system_loads(tmp_path, folder, capsys):
+def test_the_command_makes_what_the_folder_lacks_and_the_system_loads(tmp_path, folder, capsys, monkeypatch):
+    monkeypatch.setattr(detector_training, "NUM_STRANGERS", 3)
     assert lesions.missing_commands(folder) == [lesions.COMMANDS["lesions"]]
     with pytest.raises(FileNotFoundError, match="pretrain lesions --data-root DIR"):
         lesions.load_system(folder)
     assert main(["pretrain", "lesions", "--data-root", str(write_lesions(tmp_path)), "--out", str(folder)]) == 0
-    assert "ham10000_tuned.npz: 70 x" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "ham10000_tuned.npz: 70 x" in printed
+    assert "drawn lesions  3" in printed
     assert lesions.missing_commands(folder) == []
     system = lesions.load_system(folder)
     assert system.image_size == SHAPE[1:]
@@ -262,6 +262,10 @@ def test_the_command_makes_the_bank_that_the_folder_lacks_and_the_system_loads(t
     replace(system.bank, weights="others").save(folder / lesions.BANK)
     with pytest.raises(ValueError, match=r"tuned\.npz is of other weights than ham10000/ham10000-one_vs_all; make"):
         lesions.load_system(folder)
+    system.bank.save(folder / lesions.BANK)
+    replace(system.detector, weights="others").save(folder / lesions.DETECTOR)
+    with pytest.raises(ValueError, match=r"detector\.safetensors is of other weights"):
+        lesions.load_system(folder)
     (folder / lesions.BANK).unlink()
 
 
@@ -271,7 +275,7 @@ def test_the_command_makes_the_bank_that_the_folder_lacks_and_the_system_loads(t
 def test_the_shipped_system_scores_images_as_its_runs_did():
     system = lesions.load_system()
     table = list_images(DATA_ROOT).set_index("id")
-    rows = np.arange(0, len(system.bank.distances), 50)
+    rows = np.arange(0, len(system.gallery.cases), 50)
     ids = system.tests["one_vs_all"].ids[rows]
     pixels = [np.asarray(Image.open(path).convert("RGB")) for path in table.loc[ids, "path"]]
     images, small = (torch.stack([to_input(one, size) for one in pixels]) for size in sizes_of(system))
