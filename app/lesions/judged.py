@@ -81,6 +81,12 @@ def _read(session: LesionSession, chosen: ExpertSystems, entries: Sequence[Entry
     return dict(zip((entry.digest for entry in entries), readings, strict=True))
 
 
+def about_the_limit(system: LesionSystem) -> str:
+    """What the detector of unlike pictures was measured to do, in one sentence."""
+    shares = [f"{one.unlike / one.n:.0%} of {one.n:,} {one.kind}" for one in system.catches.itertuples()]
+    return f"Beyond its limit were {', '.join(shares)}.".replace("%", " %")
+
+
 def same_as(results: Results, place: int) -> list[str]:
     """Of a copy: which file it is a copy of."""
     entries = results.session.entries

@@ -59,11 +59,14 @@ def draw() -> None:
             system = loading.result()
         score(session, system)
         chosen = systems.systems_for(expert, tau)
+        note = systems.note_on_decisions(expert, rule.leader, tau)
     except (OSError, ValueError) as problem:
         if loading.done() and loading.exception() is not None:
             systems.load_in_background.clear()  # the next visit tries again
         st.error(plain(str(problem).replace(f"{PRETRAINED}/", "")))  # without a path of the server
         return
+    if note:
+        st.sidebar.caption(note)
     if session.left_out:
         most = f"{MAX_ENTRIES:,} pictures, or {MAX_SESSION_PIXELS // 10**6:,} million pixels in all"
         st.warning(f"More than {most}: {session.left_out:,} were left out. Press Clear to go on.")

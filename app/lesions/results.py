@@ -148,6 +148,8 @@ def _draw_case(results: judged.Results, place: int, by: judged.Deciding) -> None
         st.html(opened_case.failed(entry, place + 1))
         return
     says = [*judged.same_as(results, place), *judged.expert_says(results, entry)]
+    if results.verdicts[entry.digest].kind == NONE:
+        says.append(f"Its texture and colours are too far from theirs. {judged.about_the_limit(by.system)}")
     case, reading = results.session.cases[entry.digest], results.readings[entry.digest]
     shown = opened_case.Shown(case, reading, results.verdicts[entry.digest], results.titles, says)
     st.html(opened_case.scored(entry, place + 1, shown))

@@ -9,6 +9,8 @@ import streamlit as st
 from app.kit import expert_panel
 from app.lesions import state
 from l2d_core.datasets import LAB_DATASETS
+from l2d_core.evaluation.adjustment import name_classes
+from l2d_core.evaluation.similar_cases import Reference
 from l2d_core.experts.simulated import per_class
 from l2d_core.lesions import system as lesions
 from l2d_core.lesions.system import ExpertSystems, LesionSystem
@@ -16,11 +18,11 @@ from l2d_core.lesions.system import ExpertSystems, LesionSystem
 EXPERTS = {"trained": "The paper's dermatologist", "mixer": "The MLP-Mixer", "sliders": "My sliders"}
 ABOUT = {
     "trained": "Right as often, class by class, as the paper's expert network. Both networks were trained with this "
-    "expert, end to end: their own scores count.",
+    "expert, end to end: their own scores count. It does not look at age, sex and site.",
     "mixer": "An expert network like the paper's, which also sees age, sex and site. The deferral heads are refitted "
     "with what it said of the validation images, on the features of the one-vs-all network.",
     "sliders": "An expert of your own. The deferral heads are refitted, at once, with simulated answers to the "
-    "validation images, on the features of the one-vs-all network.",
+    "validation images, on the features of the one-vs-all network. This expert does not look at age, sex and site.",
 }
 
 
@@ -70,13 +72,29 @@ def _load_lesions(loading: Future[LesionSystem]) -> None:
         loading.set_exception(problem)
 
 
-def systems_for(expert: ExpertChoice, tau: float = 0.0) -> ExpertSystems:
-    """The systems for an expert and a weight of rare classes, shared by all sessions."""
-    return _weighed(expert, tau)
+def note_on_decisions(expert: ExpertChoice, leader: str, tau: float) -> str:
+    """How many decisions on test cases are those with the paper's dermatologist; "" for that one itself."""
+    if expert.kind == "trained":
+        return ""
+    own, trained = (_asked(systems_for(one, tau).reference, leader) for one in (expert, ExpertChoice("trained")))
+    same = sum(asks == trained[name] for name, asks in own.items()) / len(own)
+    return (
+        f"{100 * same:.0f} % of the decisions on test cases are those with the paper's dermatologist. There the whole "
+        "networks were trained with the expert, here only the last layer is, on the validation images: so the same "
+        "sliders do not give quite the same decisions."
+    )
+
+
+def _asked(reference: Reference, leader: str) -> dict[str, bool]:
+    """Id of a test case -> whether it is deferred."""
+    scores = reference.scores[leader]
+    deferred = name_classes(scores.logits, leader, reference.adjustment).deferred
+    return dict(zip(scores.ids.tolist(), deferred.tolist(), strict=True))
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _weighed(expert: ExpertChoice, tau: float) -> ExpertSystems:
+def systems_for(expert: ExpertChoice, tau: float = 0.0) -> ExpertSystems:
+    """The systems for an expert and a weight of rare classes, shared by all sessions."""
     return _fitted(expert).weighed(load_in_background().result().prior, tau)
 
 

@@ -126,7 +126,8 @@ def pretrain_lesions(*, data_root: Path = DATA_ROOT, out: Path = Path("pretraine
             written to.
     """
     from l2d_core.lesions.bank import LesionBank, make_lesion_bank, weights_digest
-    from l2d_core.lesions.detector_training import CATCHES, make_detector
+    from l2d_core.lesions.detector import CATCHES
+    from l2d_core.lesions.detector_training import make_detector
     from l2d_core.lesions.gallery import make_gallery
     from l2d_core.lesions.system import BANK, DETECTOR, RUNS, TUNED, load_network
     from l2d_core.runs.folder import WEIGHTS, read_config

@@ -17,6 +17,7 @@ from safetensors.numpy import save
 from l2d_core.common.checks import require_finite, require_shape
 from l2d_core.common.files import write_whole
 
+CATCHES = "ham10000/detector.csv"  # of `detector_training.count_catches`
 FALSE_ALARMS = 0.02  # of the validation images, by which the limit is set
 RIDGE = 0.01  # on standardised features
 VERSION = "1"

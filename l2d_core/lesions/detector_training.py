@@ -16,7 +16,6 @@ from l2d_core.lesions.detector import Detector, fit_detector
 from l2d_core.lesions.networks import BATCH_SIZE, LesionNetwork, to_input
 from l2d_core.lesions.strangers import DRAWN, digits
 
-CATCHES = "ham10000/detector.csv"
 EVERY = {"train": 8, "validation": 2, "test": 2}  # of the images of a part one in so many: enough for 80 features
 NUM_STRANGERS = 100  # pictures of each kind
 # Folders below the data root with photographs of something else, if they are there.

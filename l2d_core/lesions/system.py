@@ -21,7 +21,7 @@ from l2d_core.evaluation.similar_cases import Reference, make_reference
 from l2d_core.experts.stored_answers import ANSWERS, StoredAnswers, open_answers
 from l2d_core.lab import heads as lab
 from l2d_core.lesions.bank import LesionBank, weights_digest
-from l2d_core.lesions.detector import Detector
+from l2d_core.lesions.detector import CATCHES, Detector
 from l2d_core.lesions.expert_network import WEIGHTS as EXPERT_WEIGHTS
 from l2d_core.lesions.expert_network import LearnedExpert, load_expert
 from l2d_core.lesions.gallery import SPRITE, TABLE, Gallery
@@ -47,7 +47,7 @@ class LesionSystem:
     """All that is needed to score an image. networks, tests and validations (scores of these parts): by surrogate.
 
     answers: the expert network's answers for all images of HAM10000. detector: of pictures unlike the training
-    images; gallery: the test cases to be shown.
+    images; catches: of `count_catches`; gallery: the test cases to be shown.
     """
 
     networks: Mapping[str, LesionNetwork]
@@ -57,6 +57,7 @@ class LesionSystem:
     expert: LearnedExpert
     answers: StoredAnswers
     detector: Detector
+    catches: pd.DataFrame
     gallery: Gallery
 
     @property
@@ -145,7 +146,7 @@ def missing_commands(folder: str | os.PathLike | None = None) -> list[str]:
     wanted = {
         "runs": [folder / name / file for name in RUNS.values() for file in RESULTS],
         "expert": [folder / EXPERT / name for name in (EXPERT_WEIGHTS, ANSWERS)],
-        "lesions": [folder / name for name in (BANK, DETECTOR, TABLE, SPRITE)],
+        "lesions": [folder / name for name in (BANK, DETECTOR, CATCHES, TABLE, SPRITE)],
     }
     return [COMMANDS[name] for name, paths in wanted.items() if not all(path.is_file() for path in paths)]
 
@@ -179,7 +180,9 @@ def load_system(folder: str | os.PathLike | None = None) -> LesionSystem:
             )
     networks = {surrogate: load_network(folder / name) for surrogate, name in RUNS.items()}
     expert, answers = load_expert(folder / EXPERT), open_answers(folder / EXPERT)
-    return LesionSystem(networks, tests, validations, bank, expert, answers, detector, gallery)
+    return LesionSystem(
+        networks, tests, validations, bank, expert, answers, detector, pd.read_csv(folder / CATCHES), gallery
+    )
 
 
 def load_network(folder: Path) -> LesionNetwork:

@@ -47,7 +47,7 @@ def use_system(monkeypatch, system):
     monkeypatch.setattr(systems, "load_in_background", found)
     monkeypatch.setattr(systems, "missing_commands", list)
     systems._fitted.clear()
-    systems._weighed.clear()
+    systems.systems_for.clear()
 
 
 def use_watched_system(monkeypatch):

@@ -101,6 +101,7 @@ def made_system(seed=0, calls=None):
         expert=expert,
         answers=answers,
         detector=Detector(np.zeros(3), np.ones(3), np.eye(3), 1e6, "none"),
+        catches=pd.DataFrame({"kind": ["test lesions", "drawings"], "n": [50, 20], "unlike": [1, 20]}),
         gallery=made_gallery(generator, bank.ids[test]),
     )
 

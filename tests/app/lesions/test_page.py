@@ -484,3 +484,81 @@ def test_the_rule_is_kept_while_another_page_is_looked_at():
     app = app.switch_page("home/page.py").run().switch_page(LESIONS).run()
     assert_sound(app)
     assert app.slider(key="lesion_budget").value == 95
+
+
+def choose_view(app, view):
+    app.segmented_control(key="lesion_view").set_value(view)
+    return app.run()
+
+
+@pytest.mark.usefixtures("calls")
+def test_groups_are_shown_without_an_upload_raw_and_with_the_same_mix():
+    app = choose_view(open_lesions(), "groups")
+    assert_sound(app)
+    raw = next(one.value for one in app.html if 'class="groups"' in one.value)
+    assert all(group in raw for group in ("<th>all</th>", "<th>45-59</th>", "<th>75 and over</th>", "<th>unknown</th>"))
+    assert "ECE (by chance)" in raw
+    app.toggle(key="lesion_mix").set_value(True).run()
+    same = next(one.value for one in app.html if 'class="groups"' in one.value)
+    assert "ECE (by chance)" not in same  # it is of the raw cases only
+    first = [re.findall(r"<td>(.*?)</td>", text.split("<th>all</th>")[1])[:4] for text in (raw, same)]
+    assert first[0] == first[1]  # the mix of all cases is theirs already
+    app.segmented_control(key="lesion_groups").set_value("diagnosis").run()
+    assert_sound(app)
+    assert "mel: melanoma" in next(unescape(one.value) for one in app.html if 'class="groups"' in one.value)
+
+
+@pytest.mark.usefixtures("calls")
+def test_the_weight_of_rare_classes_moves_the_numbers_of_the_test_cases_and_the_verdicts_of_uploads():
+    app = upload(open_lesions(), *[(f"{n}.png", colour(20 * n, 250 - 20 * n)) for n in range(10)])
+    before = table(app)
+    app.slider(key="lesion_tau").set_value(1.5).run()
+    after = table(app)
+    assert (after["one_vs_all_machine_risk"] >= before["one_vs_all_machine_risk"] - 1e-9).all()
+    assert (after["one_vs_all_margin"] >= before["one_vs_all_margin"] - 1e-9).all()
+    assert (after["sigmoid_expert_risk"] == before["sigmoid_expert_risk"]).all()
+    assert (after["one_vs_all_class"] != before["one_vs_all_class"]).any()
+    app = choose_view(app, "cost")
+    assert_sound(app)
+    assert "Machine: melanomas found" in next(one.value for one in app.html if 'class="kpis"' in one.value)
+
+
+def test_a_lasso_takes_the_test_cases_in_it_and_no_uploads():
+    from app.lesions.map_panel import selected
+
+    points = [{"customdata": [7]}, {"customdata": [3]}, {"x": 1.0}, {"customdata": [7]}]
+    assert selected({"selection": {"points": points}}) == [3, 7]
+    assert selected({"selection": {"points": []}}) == []
+    assert selected(None) == []
+
+
+@pytest.mark.usefixtures("calls")
+def test_the_map_shows_the_test_cases_and_the_uploads():
+    app = choose_view(upload(open_lesions(), ("a.png", colour(9)), ("b.png", colour(90))), "map")
+    assert_sound(app)
+    for coloured in ("right", "risk"):
+        app.segmented_control(key="lesion_colour").set_value(coloured).run()
+        assert_sound(app)
+    traces = json.loads(app.get("plotly_chart")[0].proto.spec)["data"]
+    assert [trace["name"] for trace in traces] == ["predicted risk", "your images"]
+    assert traces[-1]["text"] == ["a.png", "b.png"]
+
+
+@pytest.mark.usefixtures("calls")
+def test_the_evidence_of_a_case_is_test_cases_with_pictures_and_on_request_what_moves_its_scores():
+    app = upload(open_lesions(), ("a.png", colour(9)))
+    near = next(one.value for one in app.html if 'class="neighbours"' in one.value)
+    assert near.count("<figure>") == 6
+    assert "CC BY-NC 4.0" in " ".join(caption.value for caption in app.caption)
+    assert "Malignant or likely to become so" in opened(app)
+    app = click(app, "What in the picture moves the scores?")
+    assert_sound(app)
+    assert any("Each cell was blurred in turn" in caption.value for caption in app.caption)
+
+
+@pytest.mark.usefixtures("calls")
+def test_an_expert_by_sliders_says_how_many_decisions_are_those_with_the_trained_networks():
+    app = upload(open_lesions(), ("a.png", colour(9)))
+    assert not any("of the decisions on test cases" in caption.value for caption in app.caption)
+    app.radio(key="lesion_expert").set_value("sliders").run()
+    assert any("of the decisions on test cases" in caption.value for caption in app.caption)

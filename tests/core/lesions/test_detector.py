@@ -13,8 +13,8 @@ from l2d_core.common.paths import DATA_ROOT, PRETRAINED
 from l2d_core.datasets.ham10000 import list_images
 from l2d_core.lesions import strangers
 from l2d_core.lesions import system as lesions
-from l2d_core.lesions.detector import RIDGE, Detector, fit_detector
-from l2d_core.lesions.detector_training import CATCHES, NUM_STRANGERS, count_catches
+from l2d_core.lesions.detector import CATCHES, RIDGE, Detector, fit_detector
+from l2d_core.lesions.detector_training import NUM_STRANGERS, count_catches
 from l2d_core.lesions.detector_training import strangers as kinds_of
 from l2d_core.lesions.networks import to_input
 from l2d_core.models.weights import load_weights
