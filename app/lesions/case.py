@@ -88,7 +88,7 @@ _SCORED = """
 <div class="note">Dot: predicted. Line and band: observed, with its 95 % interval.</div></section>
 <section><h3>Classes <span class="small">({{ systems }})</span></h3><div class="classes">
 {% for one in classes %}
-<div><div class="class"><span>{{ one.title }}</span><span>{{ one.values }}</span></div>
+<div><div class="class"><span>{{ one.title }}</span><span>{{ one.percents }}</span></div>
 {% for color, share in one.bars %}
 <div class="bar" style="width: {{ "%.1f" | format(100 * share) }}%; background: {{ color }}"></div>
 {% endfor %}</div>
@@ -175,7 +175,7 @@ def _malignant(shown: Shown) -> str:
 def _class(title: str, row: int, systems: Mapping) -> dict[str, object]:
     shares = {name: min(system.class_probability[row], 1.0) for name, system in systems.items()}
     bars = [(SYSTEMS[name].color, share) for name, share in shares.items()]
-    return {"title": title, "values": " · ".join(percent(share, 0) for share in shares.values()), "bars": bars}
+    return {"title": title, "percents": " · ".join(percent(share, 0) for share in shares.values()), "bars": bars}
 
 
 def _risks(reading: Reading) -> list[dict[str, object]]:

@@ -107,10 +107,11 @@ def _row(row: Mapping[str, float]) -> dict[str, str]:
 def _finding(table: pd.DataFrame, raw: bool) -> str:
     """One sentence: the group of the lowest accuracy, if its interval lies below the value of all cases."""
     overall, parts = table.iloc[0], table[(table["group"] != "all") & (table["n"] >= SMALL)]
-    worst = parts.loc[parts["system"].idxmin()]
     mix = "" if raw else " With the same mix of diagnoses:"
-    if worst["system_high"] >= overall["system"]:
+    below = parts[parts["system_high"] < overall["system"]]
+    if below.empty:
         return f"{mix} No group of {SMALL} cases or more is clearly below all cases.".strip()
+    worst = below.loc[below["system"].idxmin()]
     gap = worst["overestimate"]
     return (
         f"{mix} Served worst: {worst['group']}. The system is right in {100 * worst['system']:.1f} % of {worst['n']:,} "

@@ -1,4 +1,4 @@
-"""The tuned network's features of all images of HAM10000: to refit heads, and to recognise unlike images."""
+"""The tuned network's features of all images of HAM10000: to refit heads, to find similar cases, and for the map."""
 
 import hashlib
 import os

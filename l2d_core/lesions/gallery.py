@@ -62,7 +62,7 @@ class Gallery:
         return cls(cases, (folder / SPRITE).read_bytes())
 
 
-def make_gallery(data_root: Path, ids: Sequence[str]) -> Gallery:
+def make_gallery(data_root: Path, ids: Sequence[str] | np.ndarray) -> Gallery:
     """The gallery of these images under data_root. Raises what `list_images` raises; KeyError on an unknown id."""
     table = list_images(data_root).set_index("id").loc[list(ids)]
     rows = -(-len(table) // COLUMNS)
