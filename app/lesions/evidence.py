@@ -18,8 +18,11 @@ FOR, AGAINST = (230, 159, 0), (86, 180, 233)  # Okabe-Ito's orange and sky blue,
 
 def draw(by: Deciding, entry: Entry, case: Case, predicted: int, title: str) -> None:
     """Draw the evidence for a scored picture; predicted: the class that the deciding system names, title: its name."""
-    st.html("<h3>The most similar test cases</h3>" + neighbours.figures(by, _nearest(by, case)))
-    st.caption(f"Nearest by the one-vs-all network's features; wrong answers are underlined. {neighbours.CREDIT}")
+    st.html(neighbours.figures(by, _nearest(by, case)))
+    st.caption(
+        "The most similar test cases, by the one-vs-all network's features; wrong answers are underlined. "
+        f"{neighbours.CREDIT}"
+    )
     if st.button("What in the picture moves the scores?", icon=":material/search:", key=state.explain_key(entry.id)):
         _draw_maps(by, case, predicted, title)
 
@@ -31,9 +34,8 @@ def _nearest(by: Deciding, case: Case) -> list[int]:
 def _draw_maps(by: Deciding, case: Case, predicted: int, title: str) -> None:
     network, pixels = by.system.networks[by.rule.leader], np.asarray(Image.open(io.BytesIO(case.view)).convert("RGB"))
     falls = occlude(network, to_input(pixels, network.image_size))
-    left, right = st.columns(2)
-    left.image(overlay(pixels, falls[predicted]), caption=f"for and against {title}", width="stretch")
-    right.image(overlay(pixels, falls[-1]), caption="for and against asking the expert", width="stretch")
+    maps = [overlay(pixels, falls[predicted]), overlay(pixels, falls[-1])]
+    st.image(maps, caption=[f"for and against {title}", "for and against asking the expert"], width=190)
     st.caption(
         "Each cell was blurred in turn. Orange: the score falls without it, so it speaks for it; blue: it rises. "
         f"The strongest cell moves the two logits by {np.abs(falls[predicted]).max():.2f} and "

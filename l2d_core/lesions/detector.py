@@ -6,7 +6,7 @@ Source: Lee and others 2018, arXiv 1807.03888 (Mahalanobis distance of features,
 """
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -81,6 +81,5 @@ def fit_detector(
     spread = np.where(spread == 0, 1, spread)
     covariance = np.cov((train - mean) / spread, rowvar=False) + RIDGE * np.eye(train.shape[1])
     whiten = np.linalg.cholesky(np.linalg.inv(covariance))
-    fitted = Detector(*(np.asarray(one, dtype=np.float32) for one in (mean, spread, whiten)), 1.0, weights)
-    limit = float(np.quantile(fitted.distance(validation), 1 - FALSE_ALARMS))
-    return Detector(fitted.mean, fitted.spread, fitted.whiten, limit, weights)
+    unlimited = Detector(mean.astype(np.float32), spread.astype(np.float32), whiten.astype(np.float32), 1.0, weights)
+    return replace(unlimited, limit=float(np.quantile(unlimited.distance(validation), 1 - FALSE_ALARMS)))

@@ -71,8 +71,8 @@ def digits() -> Iterator[np.ndarray]:
     """The handwritten digits of scikit-learn, white on black, (8, 8, 3) uint8, in their order."""
     from sklearn.datasets import load_digits
 
-    for values in load_digits().images:
-        yield np.repeat((values / 16 * 255).astype(np.uint8)[..., None], 3, axis=2)
+    for values in load_digits(return_X_y=True)[0]:
+        yield np.repeat((values.reshape(8, 8) / 16 * 255).astype(np.uint8)[..., None], 3, axis=2)
 
 
 # Kind -> a picture of that kind from a generator.
