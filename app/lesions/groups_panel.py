@@ -64,8 +64,8 @@ def draw(by: Deciding) -> None:
             "Same mix of diagnoses in every group",
             key=state.GROUPS_MIX,
             disabled=name == "diagnosis",
-            help="Direct standardisation: each group's diagnoses are weighted as among all test cases, so that none "
-            "is called worse only because its lesions are harder. Diagnoses that it lacks are left out.",
+            help="Direct standardisation: each group's diagnoses are weighted as among all test cases, so that a group "
+            "is not called worse only because its lesions are harder. Diagnoses that it lacks are left out.",
         )
     table = measured(by, name, same and name != "diagnosis")
     raw = not same or name == "diagnosis"
