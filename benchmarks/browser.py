@@ -146,5 +146,5 @@ def _raise_where_broken(page: Page) -> None:
 
 def _fit_ms(page: Page) -> float:
     """What the lab says its fit took; 0 on a page without one."""
-    found = re.search(r"\bin (\d+\.\d+) s\b", page.locator('[data-testid="stMain"]').inner_text())
+    found = re.search(r"of each loss, (\d+\.\d+) s", page.locator('[data-testid="stMain"]').inner_text())
     return 1000 * float(found[1]) if found else 0.0

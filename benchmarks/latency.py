@@ -70,7 +70,7 @@ SPOTS = {
     "home": Spot("/", "Home", sliders=(("How often is the expert right", "ArrowRight"),)),
     "learn": Spot("/learn?step=1", "Learn", sliders=(("Share deferred", "ArrowRight"),)),
     "lab": Spot(
-        "/lab",
+        "/lab?data=ham10000",
         "Live lab",
         sliders=(
             ("mel: melanoma", "ArrowRight"),

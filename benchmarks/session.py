@@ -1,12 +1,14 @@
 """A visitor without a browser: one session of Streamlit's protocol, that opens pages, moves, presses and uploads."""
 
 import asyncio
+import json
 import urllib.request
 import uuid
 from dataclasses import dataclass, field
 from urllib.parse import urlparse
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.BidiComponent_pb2 import BidiComponent
 from streamlit.proto.Common_pb2 import FileURLs
 from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -22,7 +24,8 @@ FINISHED = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_S
 class Slider:
     """A slider on the page, as the server described it. fragment: the part of the page that it draws anew, or "".
 
-    put: where the server put it, against what the visitor last did, or None where it left it.
+    put: where the server put it, against what the visitor last did, or None where it left it. row, rows: of a slider of
+    a class, its name, and the values of all that are sent together.
     """
 
     id: str
@@ -32,6 +35,8 @@ class Slider:
     step: float = 1.0
     fragment: str = ""
     put: float | None = None
+    row: str = ""
+    rows: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass
@@ -58,8 +63,10 @@ class Answer:
         kind = element.WhichOneof("type")
         if kind == "slider":
             one = element.slider
-            put = one.value[0] if one.set_value else None
+            put = one.value[0] if one.set_value and one.value else None
             self.sliders[one.label] = Slider(one.id, one.min, one.max, one.default[0], one.step, fragment, put)
+        elif kind == "bidi_component":
+            self.sliders |= _class_sliders(element.bidi_component, fragment)
         elif kind == "vega_lite_chart":
             self.charts[tuple(message.metadata.delta_path)] = element.vega_lite_chart.SerializeToString()
         elif kind in ("button", "file_uploader"):
@@ -125,9 +132,7 @@ class Session:
         fragment = ""
         for slider, value in (moved or {}).items():
             self._moved[slider.id], fragment = value, slider.fragment
-            state = WidgetState(id=slider.id)
-            state.double_array_value.data.append(value)
-            self._states[slider.id] = state
+            self._states[slider.id] = _state(slider, value)
         return await self._ask(fragment)
 
     async def go(self, page: str, query: str = "") -> Answer:
@@ -231,6 +236,29 @@ def _put(url: str, path: str, name: str, data: bytes, cookie: str) -> None:
         "X-Xsrftoken": cookie,
     }
     urllib.request.urlopen(urllib.request.Request(f"{url}{path}", body, headers, method="PUT"), timeout=60).close()
+
+
+def _class_sliders(component: BidiComponent, fragment: str) -> dict[str, Slider]:
+    """The sliders of the component `app.kit.class_sliders`, by label."""
+    rows = [row for row in json.loads(component.json).get("rows", []) if row["id"]]
+    values = tuple((row["id"], row["value"]) for row in rows)
+    return {
+        row["label"]: Slider(
+            component.id, 0, row["max"], row["value"], fragment=fragment, put=row["value"], row=row["id"], rows=values
+        )
+        for row in rows
+    }
+
+
+def _state(slider: Slider, value: float) -> WidgetState:
+    """What a browser sends when the slider is released at this value."""
+    state = WidgetState(id=slider.id)
+    if slider.row:
+        move = {"values": dict(slider.rows) | {slider.row: int(value)}, "seq": 0, "done": True}
+        state.json_value = json.dumps({"move": move})
+    else:
+        state.double_array_value.data.append(value)
+    return state
 
 
 def _uploaded(widget: str, name: str, size: int, urls: FileURLs) -> WidgetState:

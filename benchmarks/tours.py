@@ -129,8 +129,8 @@ class Visitor:
             )
         if move.endswith("slider"):
             moved = self._choose(move.partition(" ")[0])
-            labels = {slider.id: label for label, slider in self.page.sliders.items()}
-            self._left |= {(self.session.page, labels[slider.id]): value for slider, value in moved.items()}
+            labels = {slider: label for label, slider in self.page.sliders.items()}
+            self._left |= {(self.session.page, labels[slider]): value for slider, value in moved.items()}
             return await self.session.run(moved)
         return await self.session.go(move, f"job={self.trainings[self.place]}" if move == "train" else "")
 

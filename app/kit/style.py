@@ -53,6 +53,8 @@ _SHEET = """
 .st-key-lab .kpi .value {font-size: 1.2rem; line-height: 1.2;}
 .st-key-lab h1 {font-size: 1.4rem;}
 @media (max-width: 900px) {
+  .st-key-stage-charts [data-testid="stHorizontalBlock"] {flex-wrap: wrap;}
+  .st-key-stage-charts [data-testid="stColumn"] {flex: 1 1 100%; min-width: 100%;}
   .st-key-lab > [data-testid="stLayoutWrapper"] > [data-testid="stHorizontalBlock"] {flex-direction: column;}
   .st-key-lab > [data-testid="stLayoutWrapper"] > [data-testid="stHorizontalBlock"] > [data-testid="stColumn"]
   {flex: 0 0 auto !important; width: 100%; position: static !important; max-height: none !important;}

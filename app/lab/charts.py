@@ -63,7 +63,7 @@ def coverage(
     curves: line (of LINES, or "before"), system, coverage, accuracy; points (operating points): system, coverage,
     accuracy; rules (horizontal references): text, accuracy. ends: what the accuracy axis includes; width: of the plot.
     """
-    spec = _coverage_spec(measure, tuple(looks), width)
+    spec = _coverage_spec(measure, tuple(looks), width, len(rules["text"]) > 0)
     return with_data(spec, curves=curves, points=points, rules=rules, ends=arrow({"accuracy": list(ends)}))
 
 
@@ -133,16 +133,14 @@ def _channels(field: str, looks: tuple[Look, ...], symbol: str = "") -> tuple[al
 
 
 @lru_cache(maxsize=32)
-def _coverage_spec(measure: str, looks: tuple[Look, ...], width: float) -> Spec:
+def _coverage_spec(measure: str, looks: tuple[Look, ...], width: float, with_references: bool) -> Spec:
     color, shape, _ = _channels("system:N", looks)
     if len(looks) == 1:
         color.legend = shape.legend = None
-    dash = alt.StrokeDash(
-        "line:N",
-        scale=alt.Scale(domain=list(LINES), range=list(LINES.values())),
-        legend=alt.Legend(title=None, orient="bottom", direction="horizontal", symbolStrokeColor=GREY, columns=2),
-    )
-    axis = alt.Axis(format="%", title="coverage: share of cases that the machine keeps")
+    legend = alt.Legend(title=None, orient="bottom", direction="horizontal", symbolStrokeColor=GREY, columns=2)
+    scale = alt.Scale(domain=list(LINES), range=list(LINES.values()))
+    dash = alt.StrokeDash("line:N", scale=scale, legend=legend if with_references else None)
+    axis = alt.Axis(format="%", title="coverage: share of cases kept")
     x = alt.X("coverage:Q", scale=alt.Scale(domain=[0, 1]), axis=axis)
     y = alt.Y("accuracy:Q", scale=alt.Scale(zero=False), axis=alt.Axis(format="%", title=measure))
     tooltip = [
