@@ -42,6 +42,10 @@ _SHEET = """
   max-height: calc(100vh - 3.75rem); overflow-y: auto;}
 .st-key-lab > [data-testid="stLayoutWrapper"] > [data-testid="stHorizontalBlock"] > [data-testid="stColumn"]:last-child
   {flex: 1 1 0; min-width: 0;}
+/* One line, however long the name of the expert: what stands below must not move with it. */
+.st-key-lab [data-testid="stMenuButtonButton"] {height: 2.5rem; overflow: hidden;}
+.st-key-lab [data-testid="stMenuButtonButton"] :is(div, span):has(p) {min-width: 0; overflow: hidden;}
+.st-key-lab [data-testid="stMenuButtonButton"] p {white-space: nowrap; overflow: hidden; text-overflow: ellipsis;}
 .st-key-lab [data-testid="stVerticalBlock"] {gap: .5rem;}
 .st-key-lab p.message {font-size: 1.2rem; font-weight: 600; line-height: 1.3; margin: 0; min-height: 2.6em;}
 .st-key-stage-charts :is([data-testid="stElementContainer"], [data-testid="stFullScreenFrame"],

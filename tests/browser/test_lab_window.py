@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 import pytest
-from lab_window import GAUSSIANS, QUICK, chart, open_lab, slider
+from lab_window import GAUSSIANS, QUICK, change, chart, open_lab, press, slider
 
 # What Streamlit's own page asks for beside a page that is not at the root, before it looks at the root.
 PROBES = ("/lab/_stcore/health", "/lab/_stcore/host-config")
@@ -61,6 +61,16 @@ def test_on_a_narrow_window_the_sliders_are_folded_and_the_diagrams_stacked(page
     boxes = diagrams(page)
     assert all(upper["y"] + upper["height"] <= lower["y"] for upper, lower in pairwise(boxes))
     page.wait_for_function(FITS)
+
+
+def test_a_move_changes_no_place_of_a_control_or_a_diagram(page, server):
+    page.set_viewport_size({"width": 1280, "height": 720})
+    open_lab(page, server, **QUICK)
+    before = [slider(page, "0").bounding_box(), *diagrams(page)]
+    change(page, lambda: press(page, "3", "Home"))
+    after = [slider(page, "0").bounding_box(), *diagrams(page)]
+    for old, new in zip(before, after, strict=True):
+        assert new == pytest.approx(old, abs=1)
 
 
 def diagrams(page):
