@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.state import get_session_state
 
 from app.sharing import links, state, teaching
@@ -18,8 +19,10 @@ def arrive(page: Carried) -> None:
         texts = {key: values[-1] for key, values in given.items()}
         state.set_arrival(texts)
         state.set_teacher(teaching.read(texts))
-    if given and not page.reads_itself:
-        _replace(given, _readable(given, page))
+    is_back = _is_back_from_another_page()
+    if (given or is_back) and not page.reads_itself:
+        kept = _kept(page) if is_back else {}
+        _replace(given, kept | _readable(given, page))
 
 
 def note_junk(page: Carried) -> None:
@@ -38,6 +41,27 @@ def note_junk(page: Carried) -> None:
     state.set_waiting({key: text for key, text in known.items() if st.session_state.get(key) is None})
     for note in found:
         st.info(note, icon=":material/link_off:")
+
+
+def _is_back_from_another_page() -> bool:
+    """Whether the browser's Back or Forward has led to this page from another one."""
+    context = get_script_run_ctx()
+    path = context.page_script_hash if context else ""
+    return state.is_another_page(path) and context is not None and context.is_history_navigation
+
+
+def _kept(page: Carried) -> dict[str, list[str]]:
+    """The settings that the session has of a page, as its address writes them.
+
+    Streamlit takes them out of the address, by an entry in the history of its own, when one leaves the page; Back leads
+    to that entry, where widgets would fall back to their defaults.
+    """
+    keys = page.settings() or {}
+    values = {key: st.session_state[key] for key in keys if st.session_state.get(key) is not None}
+    return {
+        key: [links.write(one, keys[key]) for one in (value if isinstance(value, list) else [value])]
+        for key, value in values.items()
+    }
 
 
 def _readable(given: Mapping[str, list[str]], page: Carried) -> dict[str, list[str]]:

@@ -8,7 +8,7 @@ from app.sharing.teaching import TeacherSettings
 
 ENTERED = "share_prediction"  # of the widget in which a student enters a prediction
 _ARRIVAL, _WAITING, _TEACHER, _REVEALED = "share_arrival", "share_waiting", "share_teacher", "share_revealed"
-_PREDICTION, _EMPTY = "share_predicted", "share_prediction_empty"
+_PREDICTION, _EMPTY, _PAGE = "share_predicted", "share_prediction_empty", "share_page"
 
 
 def has_arrived() -> bool:
@@ -25,6 +25,13 @@ def take_arrival() -> dict[str, str]:
     """What the session began with, once; then nothing."""
     given, st.session_state[_ARRIVAL] = st.session_state[_ARRIVAL], {}
     return given
+
+
+def is_another_page(page: str) -> bool:
+    """Whether the session was on another page than this one in its last run; from now on it is on this one."""
+    last = st.session_state.get(_PAGE, page)
+    st.session_state[_PAGE] = page
+    return last != page
 
 
 def waiting() -> dict[str, str]:

@@ -72,6 +72,8 @@ def test_a_full_link_is_one_entry_of_the_history_and_back_never_fails(page, serv
     assert page.evaluate("history.length") == before + 1
     page.get_by_role("link", name="The paper").click()
     page.get_by_role("heading", name="The paper").wait_for()
+    page.go_back()
+    expect(slider(page, "Price of asking")).to_have_value("0.05")
     page.goto(f"{server}/paper?v=1&result=k&scale=quick")
     page.get_by_role("heading", level=2).first.wait_for()
     page.get_by_role("button", name="Table 1: calibration error").click()
