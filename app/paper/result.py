@@ -13,6 +13,7 @@ from app.kit.text import plain
 from app.paper import results, words
 from app.paper.figures import FIGURES
 from l2d_core.evaluation.measures import measure_title
+from l2d_core.reproductions.designs import say_design
 from l2d_core.reproductions.findings import Finding
 from l2d_core.reproductions.reproduction import Reproduction, say_trainings
 from l2d_core.reproductions.stored import StoredReproduction
@@ -25,6 +26,8 @@ def draw(stored: StoredReproduction, name: str) -> None:
     """Draw all of it."""
     result = stored.result
     st.header(plain(result.title), anchor=False)
+    manifest = stored.manifest
+    st.caption(plain(say_design(name, manifest.scale, as_authors=manifest.reference)))
     st.caption(plain(_about(stored)))
     if name == "ham10000" or result.table["setting"].str.startswith(LESIONS).any():
         st.warning(DIAGNOSIS_NOTE, icon=MEDICAL_ICON)
@@ -72,8 +75,9 @@ def _draw_numbers(table: pd.DataFrame) -> None:
         names = ["setting", "measure", "of"]  # cells are Markdown
         st.table(known.assign(**known[names].map(plain)).set_index("setting"))
         st.caption(
-            "Ours: mean ± half the width of the 95 % interval over seeds (Student's t). n is the number of cases per "
-            "seed, on average where seeds differ."
+            "Ours: mean ± half the width of the 95 % interval over seeds (Student's t): how much it would vary with other "
+            "trainings, not with other test cases. Differences are of pairs with the same seed. n is the number of cases "
+            "per seed, on average where seeds differ."
         )
     with st.expander(f"All {len(shown)} numbers", icon=":material/table:"):
         st.dataframe(shown, hide_index=True, height=420)

@@ -39,7 +39,7 @@ class Scale:
 SCALES = {
     "quick": Scale("Quick", "small heads on shipped features"),
     "cpu": Scale("CPU", "whole small networks"),
-    "paper": Scale("Paper", "wide residual networks with the paper's settings"),
+    "paper": Scale("Paper", "wide residual networks as the paper's authors ran them"),
 }
 ONLY_QUICK = frozenset({"ham10000"})
 # Result -> detail table -> the columns that its figure draws.
@@ -57,6 +57,7 @@ DETAILS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "classifier_ece": {"confidence": ("setting", "surrogate", "confidence", "accuracy")},
     "k": {"curve": ("k", "surrogate", "mean", "half_width", "n", "seeds")},
     "coverage": {
+        "points": ("k", "surrogate", "coverage", "mean", "half_width", "n", "seeds"),
         "curves": ("system", "order", "coverage", "surrogate", "measure", "mean", "half_width", "n", "seeds"),
     },
     "ham10000": {

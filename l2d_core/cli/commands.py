@@ -202,18 +202,19 @@ def reproduce_result(
             ham10000, the risk of asking; budgets, error against how many may be deferred; temperature of the rejector.
         seeds: How many.
         scale: quick, heads on shipped features, in seconds; cpu, whole small networks, some minutes each; paper, wide
-            residual networks with the paper's settings, for a GPU. The last two need --out, and go on where they were.
+            residual networks as the authors ran them, at least 3 seeds, for a GPU. The last two need --out, and go on
+            where they were.
         out: A folder for the tables as CSV, a manifest and a page as Markdown, and the runs of whole networks.
         epochs: Of whole networks, in place of the scale's.
-        reference: As the paper's authors ran it, where their code differs from what the paper says; of whole networks
-            there are no budgets so.
+        reference: As the paper's authors ran it, where their code and logs differ from what the paper says; of whole
+            networks there are no budgets so. The scale paper always is.
         data_root: The folder of the data sets, for whole networks.
         device: auto, cpu, cuda, mps, ..., for whole networks.
         scheduler: Of a Dask cluster, as tcp://HOST:8786; without one, worker processes on this machine.
         workers: How many processes on this machine.
         threads: Of torch in each training.
     """
-    from l2d_core.reproductions.reproduce import as_markdown, reproduce, reproduce_all
+    from l2d_core.reproductions.reproduce import as_markdown, design_of, reproduce, reproduce_all
     from l2d_core.reproductions.request import Request
     from l2d_core.sweeps.results import tell
 
@@ -226,10 +227,10 @@ def reproduce_result(
     made = {"epochs": epochs, "reference": reference, "folder": out, "data_root": data_root, "where": where}
     request = Request(tuple(range(seeds)), scale, **made)
     if name != "all":
-        print(as_markdown(reproduce(name, request, out)))
+        print(as_markdown(reproduce(name, request, out), design_of(name, request)))
         return
-    for _, result in reproduce_all(request, out):
-        print(as_markdown(result), flush=True)
+    for each, result in reproduce_all(request, out):
+        print(as_markdown(result, design_of(each, request)), flush=True)
 
 
 def _note_unused(options: dict[str, object]) -> None:

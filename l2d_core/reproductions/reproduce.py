@@ -13,6 +13,7 @@ from l2d_core.datasets import cifar10
 from l2d_core.evaluation.measures import measure_of, measure_title
 from l2d_core.reproductions import NOT_AS_REFERENCE, ONLY_QUICK, REPRODUCTIONS
 from l2d_core.reproductions.budget_networks import missing_data
+from l2d_core.reproductions.designs import say_design
 from l2d_core.reproductions.reproduction import Reproduction, say_trainings
 from l2d_core.reproductions.request import Request
 from l2d_core.reproductions.stored import read_reproduction, write_reproduction
@@ -33,13 +34,18 @@ def reproduce(name: str, request: Request, folder: str | os.PathLike | None = No
             "name": name,
             "scale": request.scale,
             "dataset": request.dataset,
-            "reference": request.reference,
+            "reference": request.as_authors,
             "seeds": list(request.seeds),
             "versions": {package: package_version(package) or "" for package in PACKAGES},
         }
         write_reproduction(Path(folder) / name, result, about)
-        write_whole(Path(folder) / name / PAGE, as_markdown(result).encode())
+        write_whole(Path(folder) / name / PAGE, as_markdown(result, design_of(name, request)).encode())
     return result
+
+
+def design_of(name: str, request: Request) -> str:
+    """Whether the design of a result is the paper's, in words."""
+    return say_design(name, request.scale, as_authors=request.as_authors)
 
 
 def names_at(scale: str, *, reference: bool = False) -> list[str]:
@@ -68,9 +74,13 @@ def _require_data(names: Sequence[str], request: Request) -> None:
         raise FileNotFoundError(" ".join(missing))
 
 
-def as_markdown(result: Reproduction) -> str:
-    """Title, findings, one table per setting, and the differences from the paper."""
-    parts = [f"# {result.title}", "\n".join(f"- {finding.text}" for finding in result.findings)]
+def as_markdown(result: Reproduction, design: str = "") -> str:
+    """Title, design, findings, one table per setting, and the differences from the paper."""
+    parts = [
+        f"# {result.title}",
+        *([design] if design else []),
+        "\n".join(f"- {finding.text}" for finding in result.findings),
+    ]
     for setting, rows in result.table.groupby("setting", sort=False):
         parts.append(f"## {setting}\n\n{_table(rows)}")
     parts += ["## What differs from the paper", "\n".join(f"- {note}" for note in result.notes)]

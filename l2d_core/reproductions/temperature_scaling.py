@@ -13,12 +13,11 @@ from l2d_core.evaluation.accuracy import accuracies
 from l2d_core.evaluation.deferral import defer_by_argmax
 from l2d_core.evaluation.probabilities import expert_pairs
 from l2d_core.evaluation.recalibration import fit_recalibration
-from l2d_core.reproductions.experiment import HALF
 from l2d_core.reproductions.findings import say_order
 from l2d_core.reproductions.measured import Value, pick, rows_of
 from l2d_core.reproductions.reproduction import Reproduction, as_table
 from l2d_core.reproductions.request import Request, notes_of
-from l2d_core.reproductions.trained import TrainedSystems, shipped_systems, train_systems, trainings_of
+from l2d_core.reproductions.trained import TrainedSystems, first_expert_systems, trainings_of
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ def temperature(request: Request) -> Reproduction:
     details: "temperatures": setting, rule, seed, temperature, shift, log_loss (of the estimate on test).
     """
     start = time.perf_counter()
-    systems = train_systems(request, [HALF]) + shipped_systems(request, HALF)
+    systems = first_expert_systems(request)
     values, fitted = [], []
     for one in systems:
         for rule, fit in RULES.items():

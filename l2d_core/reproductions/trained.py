@@ -16,7 +16,7 @@ from l2d_core.datasets import LAB_DATASETS
 from l2d_core.datasets.cifar10 import CLASS_NAMES
 from l2d_core.experts.simulated import expert_confusion, sample_answers
 from l2d_core.lab import heads
-from l2d_core.reproductions.experiment import Experiment
+from l2d_core.reproductions.experiment import HALF, LOGGED, Experiment
 from l2d_core.reproductions.request import Request
 from l2d_core.runs.folder import Run, list_runs, open_run
 
@@ -51,6 +51,15 @@ def train_systems(request: Request, experiments: Sequence[Experiment]) -> list[T
     return _networks(request, experiments)
 
 
+def first_expert_systems(request: Request) -> list[TrainedSystems]:
+    """The paper's first expert, by its text and by the authors' logs (of networks one of the two), and what is shipped.
+
+    Networks have the logged one where they are trained as the authors ran them.
+    """
+    by_text_and_logs = [HALF, LOGGED] if request.scale == "quick" else [LOGGED if request.as_authors else HALF]
+    return train_systems(request, by_text_and_logs) + shipped_systems(request, HALF)
+
+
 def shipped_systems(request: Request, experiment: Experiment) -> list[TrainedSystems]:
     """The shipped networks of this experiment, one seed each, as one more set of systems, or none."""
     if request.scale != "quick" or request.dataset != "cifar10" or not SHIPPED_RUNS.is_dir():
@@ -70,7 +79,7 @@ def shipped_systems(request: Request, experiment: Experiment) -> list[TrainedSys
     return [TrainedSystems(title, test, validation, _true_probability(experiment, test))]
 
 
-@lru_cache(maxsize=12)
+@lru_cache(maxsize=24)
 def _heads(experiment: Experiment, dataset: str, seeds: tuple[int, ...]) -> TrainedSystems:
     data = LAB_DATASETS[dataset]
     splits = data.load(0, data.default_noise)
@@ -124,7 +133,7 @@ def network_configs(request: Request, experiment: Experiment) -> dict[tuple[str,
 def runs_folder(request: Request) -> Path:
     """The folder of a request's networks, except those of budgets."""
     assert request.folder is not None  # `Request`
-    return Path(request.folder) / f"runs-{request.scale}{'-reference' if request.reference else ''}"
+    return Path(request.folder) / f"runs-{request.scale}{'-reference' if request.as_authors else ''}"
 
 
 def _networks(request: Request, experiments: Sequence[Experiment]) -> list[TrainedSystems]:

@@ -145,14 +145,16 @@ def _curve(columns, value):
 
 def _k():
     curve = _curve({"k": [2, 3, 4], "surrogate": ["softmax", "one_vs_all"]}, "mean")
-    return [number("k = 2", "softmax", "odds", "system", 0.75)], {"curve": curve}
+    return [number("k = 2", "softmax", "odds", "system", 0.75)], {"curve": curve, "ours": curve}
 
 
 def _coverage():
     names = {"system": ["k = 5"], "order": ["probabilities", "logits"], "coverage": [0.1, 0.5, 1.0]}
     measures = {"surrogate": ["softmax", "one_vs_all"], "measure": ["machine_accuracy", "system_accuracy"]}
+    points = _curve({"k": [2, 3, 4], "surrogate": ["softmax", "one_vs_all"]}, "mean")
     return [number("k = 5, coverage 10%", "softmax", "", "machine_accuracy", 0.9)], {
-        "curves": _curve({**names, **measures}, "mean")
+        "points": points.assign(coverage=[0.7, 0.6, 0.5, 0.4, 0.3, 0.2]),
+        "curves": _curve({**names, **measures}, "mean"),
     }
 
 
@@ -171,7 +173,7 @@ def _budgets():
 
 
 def _temperature():
-    rules = ["none", "temperature", "temperature, the authors' rule"]
+    rules = ["none", "temperature", "slope and shift, the authors' rule"]
     rows = [number(SETTING, "one_vs_all", rule, "system", 0.75 + 0.01 * place) for place, rule in enumerate(rules)]
     fitted = pd.DataFrame({"setting": SETTING, "rule": rules, "seed": 0, "temperature": 1.2, "log_loss": 0.6})
     return rows, {"temperatures": fitted}

@@ -31,7 +31,9 @@ def test_smoke_reaches_its_targets_and_writes_what_it_prints(smoke):
 def test_smoke_leaves_a_whole_run_of_each_loss(smoke):
     out, _ = smoke
     for name in ("softmax", "one_vs_all"):
-        run = verify_run(out / "runs-paper" / f"half-{name}-seed=0")  # where `reproduce --scale paper` looks for them
+        run = verify_run(
+            out / "runs-paper-reference" / f"logged-{name}-seed=0"
+        )  # where `reproduce --scale paper` looks for them
         assert run.is_done
         assert run.config.surrogate == name
         assert run.config.augment == "none"

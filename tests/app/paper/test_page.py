@@ -22,8 +22,8 @@ NUMBER_OF_CHARTS = {
     "figure2": 6,
     "table1": 1,
     "classifier_ece": 1,
-    "k": 1,
-    "coverage": 2,
+    "k": 2,
+    "coverage": 3,
     "ham10000": 4,
     "budgets": 4,
     "temperature": 1,
@@ -63,7 +63,7 @@ def test_each_result_is_drawn_with_texts_that_hold_numbers_and_tables_to_downloa
         del spec["config"]  # holds a setting of Vega that the schema of Vega-Lite does not know
         alt.LayerChart.from_dict(spec, validate=True)
     downloads = [button.proto.label for button in app.get("download_button")]
-    assert len(downloads) == 1 + len(results.DETAILS[name])
+    assert len(downloads) == 1 + len(made(name).details)
 
 
 def test_findings_are_shown_and_counted_by_their_kinds_whatever_their_sentences_say(root):
@@ -139,7 +139,7 @@ def test_table1_draws_ours_with_its_interval_and_the_papers_mark(root):
 
 def test_lines_stand_a_little_aside_and_their_numbers_stay_what_they_are(root):
     keep(root, "k")
-    points = only(open_paper("k"))["points"]
+    points = only(open_paper("k"), "The paper")["points"]
     assert set(points["x"]) == {2, 3, 4}
     assert 0 < abs(points["drawn"] - points["x"]).max() < 0.1
 

@@ -31,6 +31,8 @@ def test_every_preset_that_fits_gives_an_accuracy_in_0_to_1_for_each_class(name,
         ("useful", [1.0] * 7 + [0.1] * 3),
         ("random", [0.1] * 10),
         ("first_k", [0.7] * 4 + [0.1] * 6),
+        ("logged", [0.73] * 6 + [0.1] * 4),
+        ("sure_of_k", [1.0] * 4 + [0.1] * 6),
         ("specialist", [1.0] + [0.0] * 9),
         ("always_right", [1.0] * 10),
     ],
@@ -46,6 +48,7 @@ def test_presets_agree_with_the_named_experts():
     torch.testing.assert_close(confusion("useful"), right_on(range(7), 10))
     torch.testing.assert_close(confusion("random"), right_on((), 10))
     torch.testing.assert_close(confusion("first_k"), right_on(range(3), 10, 0.7))
+    torch.testing.assert_close(confusion("logged"), per_class([0.7] * 6 + [0.0] * 4, wrong="all"))
     torch.testing.assert_close(confusion("always_right"), torch.eye(10, dtype=torch.float64))
 
 

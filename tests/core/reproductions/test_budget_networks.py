@@ -177,7 +177,7 @@ def test_notes_say_the_experts_and_the_papers_settings_of_the_data_sets_that_are
     points = {
         name: [BudgetPoint("score", "forced", 0.5, 0, 0.1, 0.5, 100)] for name in budget_networks.NETWORKS["paper"]
     }
-    notes = error_against_budget._notes(Request((0,), "paper", folder=Path("x")), points)
+    notes = error_against_budget._notes(Request((0, 1, 2), "paper", folder=Path("x")), points)
     (lesions,) = [note for note in notes if note.startswith("HAM10000: resnet34")]
     assert "batches of 256, sgd" in lesions
     assert "The paper: resnet34, fine-tuned, stopped after 20 epochs" in lesions
@@ -244,7 +244,7 @@ def test_settings_of_every_scale_are_those_of_data_sets_and_networks_that_there_
             assert name == config.dataset
             check_options(name, DATASETS[name], config.dataset_options)
             check_options(config.model, MODELS[config.model], config.model_options)
-        one = networks_of(Request((0,), scale, folder=Path("x"), epochs=1))
+        one = networks_of(Request((0, 1, 2), scale, folder=Path("x"), epochs=1))
         assert all((config.epochs, config.warmup_epochs) == (1, 0) for config in one.values())
     with pytest.raises(ValueError, match="scale, of whole networks"):
         networks_of(Request((0, 1)))

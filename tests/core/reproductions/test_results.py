@@ -15,14 +15,15 @@ from tiny_training import NAMES
 from l2d_core.common.environment import package_version
 from l2d_core.config import ExpertConfig, RunConfig
 from l2d_core.data import Scores
+from l2d_core.evaluation.accuracy import Statistic
 from l2d_core.evaluation.deferral import defer_by_argmax
 from l2d_core.experiment import run_experiment
 from l2d_core.experts.simulated import PRESETS
 from l2d_core.reproductions import REPRODUCTIONS, request, trained
-from l2d_core.reproductions.accuracy import COVERAGES, KS
-from l2d_core.reproductions.experiment import BOTH_RANDOM, FOUR_SETTINGS, HALF, first_k
+from l2d_core.reproductions.accuracy import COVERAGES, KS, accuracy_as_plotted
+from l2d_core.reproductions.experiment import BOTH_RANDOM, FOUR_SETTINGS, HALF, LOGGED, first_k, sure_of
 from l2d_core.reproductions.findings import Difference, Finding, say_level, say_order
-from l2d_core.reproductions.reproduce import as_markdown, reproduce_all
+from l2d_core.reproductions.reproduce import as_markdown, design_of, reproduce_all
 from l2d_core.reproductions.request import Request
 from l2d_core.reproductions.stored import read_reproduction
 from l2d_core.reproductions.temperature_scaling import Scaling, authors_scaling, log_odds_temperature, scaled_deferral
@@ -67,11 +68,15 @@ def test_the_papers_numbers_stand_beside_ours(numbers):
     def papers(name):
         return {key: one["paper"] for key, one in numbers[name].items() if not pd.isna(one["paper"])}
 
-    assert papers("figure1") == {("75/20 expert", "softmax", "odds", "above_one_of_deferred"): 0.394}
-    assert papers("figure2") == {
-        ("75/20 expert", "softmax", "odds", "ece"): 0.0758,
-        ("75/20 expert", "one_vs_all", "sigmoid", "ece"): 0.0301,
-    }
+    by_text_and_logs = ("75/20 expert", "the authors' logged expert")
+    assert papers("figure1") == {(one, "softmax", "odds", "above_one_of_deferred"): 0.394 for one in by_text_and_logs}
+    odds = {(one, "softmax", "odds", "ece"): 0.0758 for one in by_text_and_logs}
+    assert papers("figure2") == odds | {(one, "one_vs_all", "sigmoid", "ece"): 0.0301 for one in by_text_and_logs}
+    logged = papers("k")
+    assert logged["k = 8", "one_vs_all", "sigmoid", "machine_on_kept"] == 0.9443
+    assert logged["k = 8", "softmax", "odds", "coverage"] == papers("coverage")["k = 8", "softmax", "odds", "coverage"]
+    assert len(logged) == 4 * 2 * 3
+    assert not [key for key in logged if "70 %" in key[0]]  # ours has no number of the paper's beside it
     assert sorted(papers("table1").values()) == sorted(
         [0.0053, 0.0097, 0.0004, 0.0068, 0.0372, 0.0283, 0.0205, 0.0207, 0.3906, 0.0168, 0.0332, 0.3715]
     )
@@ -81,7 +86,7 @@ def test_the_papers_numbers_stand_beside_ours(numbers):
 
 
 def test_the_histogram_of_figure_1_holds_all_cases_and_as_many_above_1_as_the_table_says(results, numbers):
-    histogram = results["figure1"].details["histogram"]
+    histogram = results["figure1"].details["histogram"].query("setting == '75/20 expert'")
     np.testing.assert_allclose(histogram.groupby("estimator")["share"].sum(), 1)
     above = histogram[histogram["low"] >= 1].groupby("estimator")["share"].sum()
     assert above["odds"] == pytest.approx(numbers["figure1"]["75/20 expert", "softmax", "odds", "above_one"]["mean"])
@@ -91,9 +96,9 @@ def test_the_histogram_of_figure_1_holds_all_cases_and_as_many_above_1_as_the_ta
 
 def test_the_reliability_diagrams_of_figure_2_weigh_as_their_ece(results, numbers):
     tables = results["figure2"].details["reliability"]
-    for _, own in tables.groupby("estimator"):
+    for _, own in tables.groupby(["setting", "estimator"]):
         assert own["cases"].sum() == pytest.approx(359)
-    risks = results["figure2"].details["risk_histograms"]
+    risks = results["figure2"].details["risk_histograms"].query("setting == '75/20 expert'")
     assert set(risks["estimator"]) == {"odds", "proxy", "sigmoid", "true"}
     true = risks[(risks["estimator"] == "true") & (risks["share"] > 0)]
     assert true["low"].tolist() == [0.25, 0.8]
@@ -118,8 +123,8 @@ def test_with_random_data_the_machine_knows_nothing(numbers):
 
 
 def test_accuracy_against_k_and_coverage_has_a_point_for_each(results):
-    curve = results["k"].details["curve"]
-    assert sorted(curve["k"]) == sorted([*KS, *KS])
+    for table in (results["k"].details["curve"], results["k"].details["ours"], results["coverage"].details["points"]):
+        assert sorted(table["k"]) == sorted([*KS, *KS])
     curves = results["coverage"].details["curves"]
     assert sorted(curves["coverage"].unique()) == pytest.approx(COVERAGES.tolist())
     all_kept = curves[curves["coverage"] == 1]
@@ -137,19 +142,30 @@ def test_a_classifier_is_too_sure_where_it_says_more_than_comes_true(results):
         assert any(finding.text.startswith(start) for finding in results["classifier_ece"].findings)
 
 
+def test_accuracy_as_the_authors_plot_it_leaves_out_what_their_code_leaves_out():
+    logits = [
+        [1.0, -1, -1, -1],  # right, counted
+        [-1.0, -1, -1, -2],  # no score above 0
+        [2.0, 1, -1, -1],  # exactly two classes above 0
+        [2.0, 1, 1, 3],  # deferred to an expert who is wrong, counted
+    ]
+    scores = Scores.from_arrays(np.array(logits), np.zeros(4, int), np.array([0, 0, 0, 1]), surrogate="one_vs_all")
+    assert accuracy_as_plotted(scores) == Statistic(0.5, 2)
+
+
 def test_every_paper_expert_is_a_setting_of_one_configuration():
     names = [str(digit) for digit in range(10)]
     assert HALF.accuracy(names) == (0.75,) * 5 + (0.2,) * 5
     assert first_k(2).accuracy(names) == (0.7,) * 2 + (0.1,) * 8
-    for one in (HALF, *FOUR_SETTINGS):
+    assert sure_of(2).accuracy(names) == (1.0,) * 3 + (0.1,) * 7
+    assert LOGGED.accuracy(names) == pytest.approx((0.73,) * 6 + (0.1,) * 4)
+    for one in (HALF, LOGGED, sure_of(8), *FOUR_SETTINGS):
         assert one.preset in PRESETS
         expert = one.expert(names)
         assert cases.expert_confusion(expert, 10).tolist() == one.confusion(names).tolist()
 
 
-def test_as_the_authors_ran_it_k_is_one_more_and_a_guess_can_be_right():
-    names = [str(digit) for digit in range(10)]
-    assert first_k(2, reference=True).accuracy(names) == pytest.approx((0.73,) * 3 + (0.1,) * 7)
+def test_as_the_authors_ran_it_networks_have_the_logged_expert():
     asked = Request((0, 1), "cpu", folder=Path("x"), reference=True, epochs=3)
     assert (asked.network.reference, asked.network.epochs) == (True, 3)
     with pytest.raises(ValueError, match="whole networks"):
@@ -281,8 +297,11 @@ def test_the_papers_network_has_the_papers_settings():
     wide = request.NETWORKS["paper"]
     assert (wide.model, wide.model_options) == ("wide_resnet", {"depth": 28, "width": 4})
     assert (wide.optimizer, wide.momentum, wide.weight_decay, wide.learning_rate) == ("sgd", 0.9, 5e-4, 0.1)
-    assert (wide.batch_size, wide.patience, wide.augment, wide.schedule) == (1024, 20, "none", "cosine_warmup")
-    ours = trained.network_configs(Request((5, 6), "paper", folder=Path("x")), BOTH_RANDOM)
+    assert (wide.batch_size, wide.patience, wide.augment, wide.schedule) == (128, 20, "none", "cosine_warmup")
+    asked = Request((4, 5, 6), "paper", folder=Path("x"))
+    assert (asked.as_authors, asked.network.reference, asked.network.batch_size) == (True, True, 128)
+    assert not Request((0,), "cpu", folder=Path("x")).as_authors
+    ours = trained.network_configs(asked, BOTH_RANDOM)
     assert ours["one_vs_all", 6].random_labels
     assert ours["one_vs_all", 6].expert.accuracy == pytest.approx((0.1,) * 10)
 
@@ -292,6 +311,7 @@ def test_the_papers_network_has_the_papers_settings():
     [
         ({"seeds": (0,)}, "at least 2"),
         ({"seeds": (), "scale": "cpu", "folder": Path("x")}, "at least 1"),
+        ({"seeds": (0, 1), "scale": "paper", "folder": Path("x")}, "at least 3"),
         ({"seeds": (1, 1)}, "differ"),
         ({"scale": "fast"}, "'quick', 'cpu', 'paper'"),
         ({"dataset": "mnist"}, "digits"),
@@ -319,7 +339,11 @@ def test_what_was_kept_is_read_as_it_was(results, kept):
         found = read_reproduction(kept / name)
         assert (found.manifest.name, found.manifest.scale, found.manifest.seeds) == (name, "quick", (0, 1))
         assert found.manifest.versions["torch"] == package_version("torch")
-        assert as_markdown(found.result) == as_markdown(result) == (kept / name / "page.md").read_text()
+        page = (kept / name / "page.md").read_text()
+        assert (
+            as_markdown(found.result, design_of(name, DIGITS)) == as_markdown(result, design_of(name, DIGITS)) == page
+        )
+        assert "The design is the paper's: " in page
         assert found.result.details.keys() == result.details.keys()
         for detail, table in result.details.items():
             pd.testing.assert_frame_equal(found.result.details[detail], table, check_dtype=False)
