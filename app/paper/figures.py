@@ -107,4 +107,5 @@ FIGURES: dict[str, Callable[[Reproduction], None]] = {
     "ham10000": ham10000,
     "budgets": curves.budgets,
     "temperature": ladders.temperature,
+    "answers": ladders.answers,
 }

@@ -49,6 +49,15 @@ def temperature(result: Reproduction) -> None:
         show(table.assign(rule=rules), {**names, "log_loss": "log loss on test"}, is_share=False)
 
 
+def answers(result: Reproduction) -> None:
+    """ECE where answers are drawn once and anew, and how far they were learned by heart."""
+    st.caption(
+        "The expert's answers to the training cases are drawn once, or anew in each epoch. Drawn once, a network "
+        f"learns them by heart, and its estimates are too sure on new cases. {EXPLANATION}"
+    )
+    draw(result.table, "ece", "estimator", ESTIMATORS)
+
+
 def draw(table: pd.DataFrame, measure: str, column: str, looks: Mapping[str, Look], *, from_zero: bool = True) -> None:
     """Draw the rows of a measure, one line each in its setting; column: the one whose values name the look."""
     rows = table[(table["measure"] == measure) & table[column].isin(list(looks))].reset_index(drop=True)

@@ -25,6 +25,7 @@ TITLES = {
     "ham10000": "HAM10000: predicted risk of deferring",
     "budgets": "Error against budget",
     "temperature": "Temperature scaling",
+    "answers": "How answers are drawn",
 }
 
 
@@ -41,7 +42,7 @@ SCALES = {
     "cpu": Scale("CPU", "whole small networks"),
     "paper": Scale("Paper", "wide residual networks as the paper's authors ran them"),
 }
-ONLY_QUICK = frozenset({"ham10000"})
+ONLY_QUICK = frozenset({"ham10000", "answers"})
 # Result -> detail table -> the columns that its figure draws.
 DETAILS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "figure1": {"histogram": ("setting", "estimator", "low", "high", "share")},
@@ -66,6 +67,7 @@ DETAILS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "budgets": {"curves": ("dataset", "method", "rule", "budget", "error", "half_width", "deferred", "n", "seeds")},
     "temperature": {"temperatures": ("setting", "rule", "seed", "temperature", "log_loss")},
+    "answers": {},
 }
 _TEXTS = {"setting", "system", "class", "dataset", "order", "measure"}
 _KNOWN = {

@@ -175,7 +175,17 @@ def import_predictions(
 
 
 Result = Literal[
-    "all", "figure1", "figure2", "table1", "classifier_ece", "k", "coverage", "ham10000", "budgets", "temperature"
+    "all",
+    "figure1",
+    "figure2",
+    "table1",
+    "classifier_ece",
+    "k",
+    "coverage",
+    "ham10000",
+    "budgets",
+    "temperature",
+    "answers",
 ]
 
 
@@ -199,7 +209,8 @@ def reproduce_result(
 
     Args:
         name: A figure or table; k and coverage, accuracy against the classes the expert knows, and against coverage;
-            ham10000, the risk of asking; budgets, error against how many may be deferred; temperature of the rejector.
+            ham10000, the risk of asking; budgets, error against how many may be deferred; temperature of the rejector;
+            answers, drawn once or anew in each epoch.
         seeds: How many.
         scale: quick, heads on shipped features, in seconds; cpu, whole small networks, some minutes each; paper, wide
             residual networks as the authors ran them, at least 3 seeds, for a GPU. The last two need --out, and go on

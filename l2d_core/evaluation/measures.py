@@ -124,6 +124,14 @@ MEASURES = SUMMARY | {
         better="higher",
         cases="test cases that are counted",
     ),
+    "answers_by_heart": Measure(
+        "Answers learned by heart",
+        "correlation of the estimate with the drawn answers of training cases within a class, the mean over classes",
+        of="estimator",
+        better="lower",
+        cases="training cases",
+        percent=False,
+    ),
     "error": Measure("System error", "1 less system accuracy", of="system", better="lower"),
     "deferred": Measure("Deferred", "share of the test cases that go to the expert", of="system", better=""),
     "balanced_machine_alone": Measure(

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.optim.adamw import adamw
 
 from l2d_core.common.seeds import torch_generator
-from l2d_core.lab.setup import AnsweredCases, HeadBatch, LabSetup, Layer
+from l2d_core.lab.setup import AnsweredCases, HeadBatch, LabSetup, Layer, redraw_answers
 
 _PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 # [weight (S, R*out, in), bias (S, R*out, 1)] for each layer, R surrogates side by side; those of the last layer of a
@@ -66,6 +66,8 @@ def descend(setup: LabSetup, cases: AnsweredCases, weights: Weights, report: Cal
     buffer = torch.empty(len(cases.seeds) * min(config.batch_size, num_cases), inputs.shape[1], dtype=inputs.dtype)
     for epoch in range(config.epochs):
         order = torch.stack([torch.randperm(num_cases, generator=generator) for generator in batch_generators])
+        if setup.redraw_answers and epoch:
+            cases = redraw_answers(setup, cases, epoch)
         shuffled = cases.shuffled(order)
         for start in range(0, num_cases, config.batch_size):
             if setup.stop.is_set():

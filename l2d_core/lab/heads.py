@@ -55,6 +55,7 @@ def fit(
     config: HeadConfig | None = None,
     options: Mapping[str, Mapping[str, float | str]] | None = None,
     random_labels: bool = False,
+    redraw_answers: bool = False,
     extra_inputs: Tensor | None = None,
     losses: Mapping[str, HeadLoss] | None = None,
     on_progress: Callable[[float], bool | None] | None = None,
@@ -63,8 +64,9 @@ def fit(
 
     train.inputs (N, D) and test.inputs (M, D) float; their answers are not read. confusion (K, K): P(answer | label).
     people: recorded answers in place of a confusion matrix: (ids, seed) -> (N,) in 0..K-1.
-    A seed decides the expert's answers (drawn once), the first weights, the order of the batches and, with
-    `random_labels`, the training labels, drawn uniformly over the classes (the paper's "random data"). The same call
+    A seed decides the expert's answers (drawn once, or anew in each epoch with `redraw_answers`), the first weights,
+    the order of the batches and, with `random_labels`, the training labels, drawn uniformly over the classes (the
+    paper's "random data"). The same call
     with the same number of threads gives the same bits; other seeds or surrogates in the call, or another number of
     threads, change a seed's logits by rounding only.
     options: surrogate -> keyword options of its loss. losses: name -> a loss that is not a surrogate, for names listed
@@ -80,6 +82,7 @@ def fit(
         config=config or HeadConfig(),
         random_labels=random_labels,
         extra_inputs=extra_inputs,
+        redraw_answers=redraw_answers,
     )
     check_setup(setup, seeds)
     # The steps of a linear head are too short for a second thread to gain what it costs.

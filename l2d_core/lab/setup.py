@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -70,7 +70,10 @@ class HeadLosses:
 
 @dataclass(frozen=True)
 class LabSetup:
-    """The arguments of `lab.fit`, except for the seeds. stop: set once nobody wants the fit any more."""
+    """The arguments of `lab.fit`, except for the seeds. redraw_answers: in each epoch.
+
+    stop: set once nobody wants the fit any more.
+    """
 
     train: DeferralData
     test: DeferralData
@@ -79,6 +82,7 @@ class LabSetup:
     config: HeadConfig
     random_labels: bool
     extra_inputs: Tensor | None
+    redraw_answers: bool = False
     stop: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -126,6 +130,14 @@ def answer_training_cases(setup: LabSetup, seeds: tuple[int, ...]) -> AnsweredCa
     return AnsweredCases(seeds, rows, torch.stack(labels), torch.stack(correct))
 
 
+def redraw_answers(setup: LabSetup, cases: AnsweredCases, epoch: int) -> AnsweredCases:
+    """The same cases, with the answers that each seed's expert gives in this epoch."""
+    pairs = zip(cases.seeds, cases.labels, strict=True)
+    purpose = f"answers of epoch {epoch}"
+    correct = [setup.expert.answer(setup.train, own, seed, purpose) == own for seed, own in pairs]
+    return replace(cases, correct=torch.stack(correct))
+
+
 def check_setup(setup: LabSetup, seeds: Sequence[int]) -> None:
     """Raise ValueError where losses, data, expert and points do not fit together; it names the argument."""
     _check_losses(setup.losses)
@@ -151,6 +163,8 @@ def _check_expert(setup: LabSetup) -> None:
     confusion, people, width = setup.expert.confusion, setup.expert.people, len(setup.train.class_names)
     if (confusion is None) == (people is None):
         raise ValueError("the expert must be either a confusion or people, and not both")
+    if people is not None and setup.redraw_answers:
+        raise ValueError("redraw_answers needs a confusion: people have answered once")
     if people is not None and setup.random_labels:
         raise ValueError("random_labels need a confusion: people have answered by the true labels")
     if confusion is not None and check_confusion(confusion).shape != (width, width):

@@ -23,6 +23,7 @@ DESIGNS = {
     "ham10000": Design(False, "another split, by lesion, and another classifier than the paper's"),
     "budgets": Design(False, "the paper's methods and rules on other networks, and without its HAM10000 expert"),
     "temperature": Design(True, f"{_FIRST}; scaled by our rule and by the authors'"),
+    "answers": Design(False, "a comparison of our own, of a step of training that the paper's text does not mention"),
 }
 _TRAINING = {
     "quick": "Training is not the paper's: heads on fixed features.",

@@ -179,6 +179,11 @@ def _temperature():
     return rows, {"temperatures": fitted}
 
 
+def _answers():
+    rows = by_estimator(["ece", "answers_by_heart"], settings=("drawn once", "drawn anew in each epoch"))
+    return rows, {}
+
+
 MADE = {
     "figure1": _figure1,
     "figure2": _figure2,
@@ -189,4 +194,5 @@ MADE = {
     "ham10000": _ham10000,
     "budgets": _budgets,
     "temperature": _temperature,
+    "answers": _answers,
 }

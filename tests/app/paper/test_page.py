@@ -27,6 +27,7 @@ NUMBER_OF_CHARTS = {
     "ham10000": 4,
     "budgets": 4,
     "temperature": 1,
+    "answers": 1,
 }
 
 

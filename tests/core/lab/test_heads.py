@@ -1,14 +1,31 @@
 """The live lab's engine: against a slow twin that trains one head at a time, and what a seed decides."""
 
+import itertools
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from small_lab import ALL, CLASSES, EXPERT, LINEAR, MLP, ROUNDING, TEST, TRAIN, fit, logits_of, slow_fit, workers
+from small_lab import (
+    ALL,
+    CLASSES,
+    EXPERT,
+    LINEAR,
+    MLP,
+    ROUNDING,
+    TEST,
+    TRAIN,
+    fit,
+    logits_of,
+    slow_fit,
+    slow_logits,
+    workers,
+)
 
 from l2d_core.common.seeds import torch_generator
 from l2d_core.experts.simulated import sample_answers
+from l2d_core.surrogates import SURROGATES
 
 
 @pytest.mark.parametrize("config", [LINEAR, MLP], ids=lambda config: config.kind)
@@ -80,12 +97,30 @@ def test_recorded_answers_take_the_place_of_drawn_ones():
     [
         ({"people": lambda ids, seed: ids}, "either a confusion or people"),
         ({"expert": None}, "either a confusion or people"),
+        ({"expert": None, "people": lambda ids, seed: ids, "redraw_answers": True}, "redraw_answers needs a confusion"),
         ({"expert": None, "people": lambda ids, seed: ids, "random_labels": True}, "random_labels need a confusion"),
     ],
 )
 def test_an_expert_is_one_or_the_other(change, message):
     with pytest.raises(ValueError, match=message):
         fit(**change)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_answers_can_be_drawn_anew_in_each_epoch_after_the_first(seed):
+    steps, per_epoch = itertools.count(), math.ceil(len(TRAIN) / LINEAR.batch_size)
+
+    def loss_of(logits, rows):
+        epoch = next(steps) // per_epoch
+        purpose = f"answers of epoch {epoch}" if epoch else "answers"
+        said = sample_answers(EXPERT, TRAIN.labels, generator=torch_generator(seed, purpose))
+        right = (said == TRAIN.labels)[:, None]
+        return SURROGATES["softmax"].loss(logits, TRAIN.labels[rows], right[rows]).mean()
+
+    result = fit(redraw_answers=True)
+    twin = slow_logits(TRAIN, TEST, seed, LINEAR, loss_of)
+    np.testing.assert_allclose(logits_of(result)[seed], twin, rtol=0, atol=1e-4)
+    assert np.abs(logits_of(fit())[seed] - twin).max() > 0.01
 
 
 def test_random_labels_are_drawn_anew_for_each_seed_and_the_expert_answers_by_them():

@@ -8,7 +8,7 @@ from l2d_core.evaluation.accuracy import Statistic, machine_is_right
 from l2d_core.reproductions import REPRODUCTIONS
 from l2d_core.reproductions.ham10000 import _finding
 from l2d_core.reproductions.measured import Value
-from l2d_core.reproductions.reproduce import as_markdown, names_at, reproduce
+from l2d_core.reproductions.reproduce import as_markdown, design_of, names_at, reproduce
 from l2d_core.reproductions.reproduction import COLUMNS
 from l2d_core.reproductions.request import Request
 
@@ -47,7 +47,7 @@ def test_the_tables_are_kept_as_csv_and_the_page_says_what_they_say(ham):
     assert len(kept) == len(result.table)
     np.testing.assert_allclose(kept["mean"], result.table["mean"].astype(float))
     page = (folder / "page.md").read_text()
-    assert page == as_markdown(result)
+    assert page == as_markdown(result, design_of("ham10000", Request((0, 1))))
     for finding in result.findings:
         assert finding.text in page
     assert {path.name for path in folder.iterdir()} == {

@@ -19,7 +19,7 @@ from l2d_core.evaluation.accuracy import Statistic
 from l2d_core.evaluation.deferral import defer_by_argmax
 from l2d_core.experiment import run_experiment
 from l2d_core.experts.simulated import PRESETS
-from l2d_core.reproductions import REPRODUCTIONS, request, trained
+from l2d_core.reproductions import REPRODUCTIONS, answer_draws, request, trained
 from l2d_core.reproductions.accuracy import COVERAGES, KS, accuracy_as_plotted
 from l2d_core.reproductions.experiment import BOTH_RANDOM, FOUR_SETTINGS, HALF, LOGGED, first_k, sure_of
 from l2d_core.reproductions.findings import Difference, Finding, say_level, say_order
@@ -131,6 +131,18 @@ def test_accuracy_against_k_and_coverage_has_a_point_for_each(results):
     # The machine keeps all and is the system, in whichever order.
     assert all_kept.groupby("surrogate")["mean"].nunique().max() == 1
     assert set(curves["order"]) == {"probabilities", "logits"}
+
+
+def test_answers_drawn_once_are_learned_by_heart_and_cost_calibration(monkeypatch):
+    monkeypatch.setattr(answer_draws, "EPOCHS", 60)
+    result = REPRODUCTIONS["answers"](Request((11, 12)))  # seeds of no other test: fits are cached
+    found = result.table.set_index(["setting", "estimator", "measure"])["mean"]
+    once, anew = answer_draws.DRAWN.values()
+    assert found[once, "sigmoid", "answers_by_heart"] > 0.25
+    assert abs(found[anew, "sigmoid", "answers_by_heart"]) < 0.08
+    assert found[once, "sigmoid", "ece"] > found[anew, "sigmoid", "ece"]
+    with pytest.raises(ValueError, match="only the scale quick"):
+        REPRODUCTIONS["answers"](Request((0, 1), "cpu", folder=Path("x")))
 
 
 def test_a_classifier_is_too_sure_where_it_says_more_than_comes_true(results):
