@@ -76,8 +76,8 @@ def _draw_numbers(table: pd.DataFrame) -> None:
         st.table(known.assign(**known[names].map(plain)).set_index("setting"))
         st.caption(
             "Ours: mean ± half the width of the 95 % interval over seeds (Student's t): how much it would vary with "
-            "other trainings, not with other test cases. Differences are of pairs with the same seed. n is the number of "
-            "cases per seed, on average where seeds differ."
+            "other trainings, not with other test cases. Differences are of pairs with the same seed. n is the number "
+            "of cases per seed, on average where seeds differ."
         )
     with st.expander(f"All {len(shown)} numbers", icon=":material/table:"):
         st.dataframe(shown, hide_index=True, height=420)
