@@ -28,8 +28,10 @@ _COMPACT = """
 [data-testid="stMainBlockContainer"] {padding-left: 2.5rem; padding-right: 2.5rem;}
 .st-key-lesion-drop [data-testid="stHorizontalBlock"] {flex-wrap: wrap;}
 .st-key-lesion-drop [data-testid="stColumn"] {min-width: 180px;}
-.st-key-lesion-drop [data-testid="stFileUploader"] section {min-height: 0; max-height: 56px; overflow-y: auto;
-  padding: .35rem .6rem; flex-direction: row; align-items: center;}
+.st-key-lesion-drop [data-testid="stFileUploader"] section {min-height: 0; max-height: 60px; overflow-y: auto;
+  padding: .35rem .6rem; flex-direction: row; align-items: flex-start;}
+.st-key-lesion-drop [data-testid="stFileUploader"] section div:has([data-testid="stFileChips"]),
+.st-key-lesion-drop [data-testid="stFileChips"] {max-height: none; overflow: visible;}
 .st-key-lesion-limits {display: none;}
 </style>
 """
