@@ -48,7 +48,8 @@ def draw_controls() -> dict[str, table.Numbers]:
         f"{CLASSES[table.KNOWN - 1]}, and is right in {table.UNKNOWN} % of the cases of the other five."
     )
     numbers = table.of_expert(accuracy)
-    st.markdown(f"#### {sentence(numbers)}".replace(" %", "\u00a0%"))
+    with st.container(key="home-sentence"):
+        st.markdown(f"**{sentence(numbers)}**".replace(" %", "\u00a0%"))
     if st.button("Open the live lab", type="primary", icon=":material/science:"):
         st.switch_page(LAB, query_params=lab_settings(accuracy))
     st.caption(

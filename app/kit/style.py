@@ -21,6 +21,7 @@ _SHEET = """
 .st-key-scoreboard [data-testid="stHorizontalBlock"] {border-bottom: 1px solid rgba(128,136,146,.25);
   min-height: 2.1rem;}
 .st-key-scoreboard button {min-height: 0; text-align: left;}
+.st-key-home-sentence p {font-size: 1.35rem; line-height: 1.35;}
 .st-key-scoreboard p {margin: 0;}
 .st-key-scoreboard [data-testid="stMarkdownContainer"] {margin-bottom: 0 !important;}
 .st-key-scoreboard button p {text-decoration: underline;}

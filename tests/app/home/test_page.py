@@ -55,7 +55,7 @@ def home_at(percent):
 
 
 def sentence(home):
-    (found,) = [part.value for part in home.markdown if part.value.startswith("####")]
+    (found,) = [part.value for part in home.markdown if part.value.startswith("**Softmax odds")]
     return found.replace("\u00a0", " ")
 
 
@@ -102,6 +102,8 @@ def test_the_shipped_numbers_are_those_of_the_lab_for_the_same_expert():
         for measure in ("ece", "above_one", "right_above_one"):
             ours, theirs = fitted[name][measure], getattr(shipped[name], measure)
             assert ours == pytest.approx(theirs, abs=0.01), (name, measure)
+        cases = [cases for _, _, cases in shipped[name].bins]
+        assert [one[2] for one in fitted[name]["bins"]] == pytest.approx(cases, abs=60), name
 
 
 def test_the_primary_button_opens_the_lab_with_the_settings_of_the_shipped_numbers(monkeypatch):
