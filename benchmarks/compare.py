@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -32,7 +33,7 @@ from server import LAB_APP, TRIVIAL_APP, running
 from l2d_core.common.paths import PROGRAM
 
 SHIPPED = ("cifar10-softmax", "cifar10-one_vs_all", "cifar10-asymmetric_softmax")
-SLIDERS = (("Price of asking", "ArrowRight"), ("Budget: cases", "ArrowLeft"))
+SLIDERS = (("Cost of asking", "ArrowRight"), ("Budget: cases", "ArrowLeft"))
 WARM_UP_MOVES = 3
 NUM_CLASSES = 10
 MAX_FIRST_MS, MAX_MOVE_MS = 3000, 600
@@ -73,37 +74,34 @@ def _measure(
 
 def import_and_compare(rows: int) -> dict[str, float]:
     """Seconds for a CSV of so many rows, from its bytes; run in a process of its own."""
-    sys.path.insert(0, str(PROGRAM / "app"))
-    from app.compare.board import Comparison, View
-    from app.compare.scene import Scene
-    from app.compare.uploads import Shelf
+    from app.compare.board import Comparison, EstimateSettings
+    from app.compare.evaluation import Evaluation
+    from app.compare.uploads import Uploads
 
-    data, shelf = _csv(rows), Shelf()
+    data, uploads = _csv(rows), Uploads()
     before = _peak_gib()
     begin = time.perf_counter()
-    key = shelf.add(data, "large.csv")
+    key = uploads.add(data, "large.csv")
     assert key is not None
-    guess = shelf.waiting[key].guess
+    guess = uploads.waiting[key].guess
     assert guess is not None
-    shelf.explain_table(key, guess, "one_vs_all", "logits", [])
+    uploads.explain_table(key, guess, "one_vs_all", "logits", [])
     imported = time.perf_counter() - begin
     begin = time.perf_counter()
-    scene = Scene(Comparison(list(shelf.systems().values())), View(), 0.05, 0.5)
-    _all_of(scene)
+    evaluation = Evaluation(Comparison(list(uploads.systems().values())), EstimateSettings(), 0.05, 0.5)
+    _all_of(evaluation)
     compared = time.perf_counter() - begin
     begin = time.perf_counter()
-    _all_of(Scene(scene.comparison, View(), 0.06, 0.5))
+    _all_of(replace(evaluation, cost=0.06))
     moved = time.perf_counter() - begin
     sizes = {"file_mb": len(data) / 1e6, "before_gib": before, "peak_gib": _peak_gib()}
     return {"import": imported, "compare": compared, "move": moved, **sizes}
 
 
-def _all_of(scene) -> None:
+def _all_of(one) -> None:
     """All that the page draws."""
-    for part in (scene.numbers, scene.classes, scene.confusion, scene.reliability_chart(0), scene.risk_chart(0)):
-        assert part
-    assert scene.coverage_chart()
-    assert scene.budget_chart()
+    charts = (one.reliability_chart(0), one.risk_chart(0), one.coverage_chart(), one.budget_chart())
+    assert all([one.numbers, one.classes, one.confusion, *charts])
 
 
 def _csv(rows: int) -> bytes:
@@ -124,7 +122,6 @@ def _csv(rows: int) -> bytes:
 
 def table_of_runs(count: int) -> dict[str, float]:
     """Seconds for so many run folders, of which each is a copy of one: read for the first time, and again."""
-    sys.path.insert(0, str(PROGRAM / "app"))
     from app.compare import choice
     from app.jobs import runs as compare_runs
 

@@ -81,7 +81,7 @@ SPOTS = {
     ),
     "lesions": Spot("/lesions", "Skin lesions", has_charts=False),
     "train": Spot("/train", "Train", has_charts=False),
-    "compare": Spot("/compare", "Compare", sliders=(("Price of asking", "ArrowRight"), ("Budget: cases", "ArrowLeft"))),
+    "compare": Spot("/compare", "Compare", sliders=(("Cost of asking", "ArrowRight"), ("Budget: cases", "ArrowLeft"))),
     "paper": Spot("/paper", "The paper", has_charts=False),  # not in each of its results
     "about": Spot("/about", "About", has_charts=False),
 }

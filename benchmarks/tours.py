@@ -24,7 +24,7 @@ _COMPARE = ("compare", "compare slider", "compare slider")
 TOUR = (*_LAB, "learn", "lesions", "upload", *_COMPARE, "paper", "train", "", " slider")
 PAGES = ("", "learn", "lab", "lesions", "compare", "paper", "train")
 TITLES = {page: f"to {page.capitalize() or 'Home'}" for page in PAGES}
-COMPARE_SLIDERS = ("Price of asking the expert", "Budget: cases that may be asked")
+COMPARE_SLIDERS = ("Cost of asking the expert", "Budget: cases that may be asked")
 
 
 @dataclass

@@ -27,7 +27,7 @@ VIEWS_KEPT = 12  # each with (N,) arrays, N up to a million
 
 
 @dataclass(frozen=True)
-class View:
+class EstimateSettings:
     """How estimates are shown: all settings that do not depend on the cost of asking.
 
     estimate: of softmax systems, "odds" or "proxy"; recalibration: a name in RECALIBRATIONS.
@@ -54,7 +54,7 @@ class Comparison:
     @property
     def num_cases(self) -> int:
         """The number of test cases that all systems share."""
-        return len(self.seen(0, View()))
+        return len(self.view(0, EstimateSettings()))
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -73,12 +73,12 @@ class Comparison:
         """Whether any system has more than one estimator."""
         return any(len(SURROGATES[one.test.surrogate].estimators) > 1 for one in self.systems)
 
-    def seen(self, place: int, view: View) -> EstimatorView:
-        """A system seen through its estimator, without recalibration where that is not possible."""
+    def view(self, place: int, settings: EstimateSettings) -> EstimatorView:
+        """A system's estimator on the compared cases, without recalibration where that is not possible."""
         system = self.systems[place]
         known = SURROGATES[system.test.surrogate].estimators
-        estimator = view.estimate if view.estimate in known else next(iter(known))
-        method = "none" if self.why_not_recalibrated(place) else view.recalibration
+        estimator = settings.estimate if settings.estimate in known else next(iter(known))
+        method = "none" if self.why_not_recalibrated(place) else settings.recalibration
         return self._views.get(
             (place, estimator, method),
             lambda: estimates.view_system(system, estimator=estimator, recalibration=method),
@@ -93,43 +93,45 @@ class Comparison:
             return "it has no validation scores to fit on"
         return "" if (validation.answers >= 0).any() else "no expert has answered its validation cases"
 
-    def is_bounded(self, place: int, view: View) -> bool:
-        """Whether no estimate of this view can exceed 1."""
-        seen = self.seen(place, view)
-        return SURROGATES[seen.surrogate].is_bounded[seen.estimator] or seen.recalibration.method in BOUNDED
+    def is_bounded(self, place: int, settings: EstimateSettings) -> bool:
+        """Whether no estimate with these settings can exceed 1."""
+        view = self.view(place, settings)
+        return SURROGATES[view.surrogate].is_bounded[view.estimator] or view.recalibration.method in BOUNDED
 
-    def reliability(self, place: int, view: View) -> pd.DataFrame:
+    def reliability(self, place: int, settings: EstimateSettings) -> pd.DataFrame:
         """`estimator_view.reliability`."""
-        seen = self.seen(place, view)
+        view = self.view(place, settings)
         return self._tables.get(
-            ("reliability", place, view),
-            lambda: estimator_view.reliability(seen, bins=view.bins, strategy=view.strategy),
+            ("reliability", place, settings),
+            lambda: estimator_view.reliability(view, bins=settings.bins, strategy=settings.strategy),
         )
 
-    def above_one(self, place: int, view: View) -> pd.DataFrame:
+    def above_one(self, place: int, settings: EstimateSettings) -> pd.DataFrame:
         """`estimator_view.above_one`: one row with share_correct, cases and cases_right, or none."""
-        seen = self.seen(place, view)
-        return self._tables.get(("above", place, view), lambda: estimator_view.above_one(seen))
+        view = self.view(place, settings)
+        return self._tables.get(("above", place, settings), lambda: estimator_view.above_one(view))
 
-    def coverage_curve(self, place: int, view: View) -> pd.DataFrame:
+    def coverage_curve(self, place: int, settings: EstimateSettings) -> pd.DataFrame:
         """`estimator_view.coverage_curve`."""
         return self._tables.get(
-            ("coverage", place, view), lambda: estimator_view.coverage_curve(self.seen(place, view))
+            ("coverage", place, settings), lambda: estimator_view.coverage_curve(self.view(place, settings))
         )
 
-    def calibration_difference(self, first: int, other: int, view: View) -> Difference:
+    def calibration_difference(self, first: int, other: int, settings: EstimateSettings) -> Difference:
         """`difference.calibration_difference`."""
-        seen = [self.seen(place, view) for place in (first, other)]
+        views = [self.view(place, settings) for place in (first, other)]
         return self._tables.get(
-            ("calibration", first, other, view),
-            lambda: calibration_difference(*seen, bins=view.bins, strategy=view.strategy),
+            ("calibration", first, other, settings),
+            lambda: calibration_difference(*views, bins=settings.bins, strategy=settings.strategy),
         )
 
-    def risk(self, place: int, view: View, deferred: np.ndarray) -> pd.DataFrame:
+    def risk(self, place: int, settings: EstimateSettings, deferred: np.ndarray) -> pd.DataFrame:
         """`estimator_view.risk_histogram` with a first bin for risks below 0, and with share_deferred."""
-        seen = self.seen(place, view)
-        risk = 1 - seen.probability
-        whole = self._tables.get(("risk", place, view), lambda: estimator_view.risk_histogram(risk, below_zero=True))
+        view = self.view(place, settings)
+        risk = 1 - view.probability
+        whole = self._tables.get(
+            ("risk", place, settings), lambda: estimator_view.risk_histogram(risk, below_zero=True)
+        )
         asked = estimator_view.risk_histogram(risk[deferred], below_zero=True, of=len(risk))
         return whole.assign(share_deferred=asked["share"].to_numpy())
 

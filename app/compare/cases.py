@@ -8,13 +8,13 @@ from l2d_core.evaluation.estimator_view import EstimatorView
 
 WHOLE = (0.0, 1.0)
 RIGHT = {
-    "": "Whoever is right",
+    "": "Anyone",
     "machine": "Machine right, expert wrong",
     "expert": "Expert right, machine wrong",
     "both": "Both right",
     "none": "Both wrong",
 }
-ASKED = {"": "Asked or kept", "asked": "Asked", "kept": "Kept"}
+ASKED = {"": "Deferred or kept", "asked": "Deferred", "kept": "Kept"}
 
 
 @dataclass(frozen=True)
@@ -46,17 +46,17 @@ class Filter:
         """Whether the filter is set to that bin."""
         return self.estimates == self.bin(low, high, lowest)
 
-    def rows(self, seen: EstimatorView, deferred: np.ndarray) -> np.ndarray:
-        """The rows of these cases, largest gain from asking first. seen, deferred: of the system at `place`."""
-        keep = _between(np.minimum(seen.probability, 1), self.estimates) & _between(_coverage_of(seen), self.coverage)
+    def rows(self, view: EstimatorView, deferred: np.ndarray) -> np.ndarray:
+        """The rows of these cases, largest gain from asking first. view, deferred: of the system at `place`."""
+        keep = _between(np.minimum(view.probability, 1), self.estimates) & _between(_coverage_of(view), self.coverage)
         if self.asked:
             keep &= deferred == (self.asked == "asked")
-        if self.label is not None and seen.labels is not None:
-            keep &= seen.labels == self.label
-        if self.right and seen.labels is not None:
+        if self.label is not None and view.labels is not None:
+            keep &= view.labels == self.label
+        if self.right and view.labels is not None:
             wanted = {"machine": (1, 0), "expert": (0, 1), "both": (1, 1), "none": (0, 0)}[self.right]
-            keep &= (seen.machine_correct == wanted[0]) & (seen.expert_correct == wanted[1])
-        return seen.order[keep[seen.order]]
+            keep &= (view.machine_correct == wanted[0]) & (view.expert_correct == wanted[1])
+        return view.order[keep[view.order]]
 
 
 def _between(values: np.ndarray, limits: tuple[float, float]) -> np.ndarray:
@@ -64,8 +64,8 @@ def _between(values: np.ndarray, limits: tuple[float, float]) -> np.ndarray:
     return ((values > low) | (values <= 0 if low <= 0 else False)) & (values <= high)
 
 
-def _coverage_of(seen: EstimatorView) -> np.ndarray:
+def _coverage_of(view: EstimatorView) -> np.ndarray:
     """(N,), the smallest coverage at which the machine keeps each case."""
-    coverage = np.empty(len(seen))
-    coverage[seen.order] = 1 - np.arange(len(seen)) / len(seen)
+    coverage = np.empty(len(view))
+    coverage[view.order] = 1 - np.arange(len(view)) / len(view)
     return coverage

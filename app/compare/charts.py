@@ -11,26 +11,11 @@ import pandas as pd
 
 from app.kit import charts
 from app.kit.charts import ABOVE_ONE, AXIS_END, COUNTS_FLOOR, Columns, Spec, arrow, tooltips, with_data
-from app.kit.looks import GREY, SYSTEMS, Look
-from l2d_core.comparison.systems import System
+from app.kit.looks import GREY, Look
 
 SPECS_KEPT = 64  # charts hold names of systems, which are unlimited
 BIN, RANGE = "bin", "range"  # names of the charts' selections
-# For systems whose surrogate's look is taken; all of the Okabe-Ito palette.
-SPARE = (
-    Look("", "#CC79A7", "diamond", (2, 2)),
-    Look("", "#56B4E9", "triangle-down", (10, 4)),
-    Look("", "#009E73", "cross", (4, 2, 1, 2)),
-)
 MARK = {"shape": "diamond", "size": 90, "filled": False, "strokeWidth": 2, "color": "#E69F00", "opacity": 1}
-
-
-def looks_of(systems: Sequence[System]) -> list[Look]:
-    """A look for each of at most six systems, titled with its name: that of its surrogate if it is still free."""
-    wanted = [SYSTEMS[one.test.surrogate] for one in systems]
-    spare = iter(look for look in (*SYSTEMS.values(), *SPARE) if look not in wanted)
-    own = [look if look not in wanted[:place] else next(spare) for place, look in enumerate(wanted)]
-    return [replace(look, title=system.name) for look, system in zip(own, systems, strict=True)]
 
 
 def reliability(
@@ -51,16 +36,15 @@ def reliability(
     return with_data(spec, marks=arrow(place))
 
 
-def risk(table: pd.DataFrame, marks: pd.DataFrame, look: Look, *, is_bounded: bool) -> Spec:
+def risk(table: pd.DataFrame, marks: pd.DataFrame, look: Look, *, is_bounded: bool, top: float) -> Spec:
     """The histogram of predicted risk, deferred cases in full colour, with marked cases below it.
 
-    table: from `Comparison.risk`; marks as in `reliability`.
+    table: from `Comparison.risk`; marks as in `reliability`; top: where the axis of shares ends.
     """
     bars = {**charts.place_below_zero(table), **arrow({"deferred": table["share_deferred"]})}
     risks = np.maximum(1 - marks["probability"].to_numpy(dtype=float), 1 - ABOVE_ONE)
-    return with_data(
-        _risk_spec(replace(look, title=""), is_bounded), bars=bars, marks=arrow({"id": marks["id"], "risk": risks})
-    )
+    spec = _risk_spec(replace(look, title=""), is_bounded, top)
+    return with_data(spec, bars=bars, marks=arrow({"id": marks["id"], "risk": risks}))
 
 
 def curves(lines: Columns, points: Columns, rules: Columns, looks: Sequence[Look], axes: tuple[str, str]) -> Spec:
@@ -98,16 +82,17 @@ def _reliability_extras() -> list[dict[str, Any]]:
 
 
 @lru_cache(maxsize=SPECS_KEPT)
-def _risk_spec(look: Look, is_bounded: bool) -> Spec:
+def _risk_spec(look: Look, is_bounded: bool, top: float) -> Spec:
     axis = alt.Axis(values=charts.TICKS, format="%", title="risk = 1 - P(the expert is right)")
     x = alt.X("left:Q", scale=alt.Scale(domain=[1 - AXIS_END, 1], nice=False), axis=axis)
     y_axis = alt.Axis(format="%", title="share of cases", tickCount=4)
+    y = alt.Y("share:Q", axis=y_axis, scale=alt.Scale(domain=[0, top], nice=False))
     shares = tooltips(("share", "share of cases", ".1%"), ("deferred", "of all, deferred", ".1%"))
     tooltip = [alt.Tooltip("bin:N", title="risk"), *shares]
     bars, marks = alt.Chart(alt.NamedData("bars")), alt.Chart(alt.NamedData("marks"))
     whole = {"x": x, "x2": "right:Q", "y2": alt.Y2Datum(0), "tooltip": tooltip}
     layers = [
-        bars.mark_rect(color=look.color, opacity=0.35).encode(**whole, y=alt.Y("share:Q", axis=y_axis)),
+        bars.mark_rect(color=look.color, opacity=0.35).encode(**whole, y=y),
         bars.mark_rect(color=look.color, opacity=0.95).encode(**whole, y="deferred:Q"),
         marks.mark_point(**MARK).encode(x="risk:Q", y=alt.YDatum(0), tooltip=[alt.Tooltip("id:N")]),
     ]

@@ -9,8 +9,9 @@ import streamlit as st
 
 from app.compare import board, state
 from app.compare.board import Comparison
+from app.jobs import ownership
 from app.jobs.run_index import run_index
-from app.jobs.runs import MAX_SYSTEMS
+from app.jobs.runs import HERE, MAX_SYSTEMS
 from app.kit.numbers import bins_in_words
 from app.kit.text import plain
 from l2d_core.evaluation.measures import MEASURES, name_of_column
@@ -55,7 +56,7 @@ def draw_chosen(runs: pd.DataFrame, chosen: Sequence[str]) -> None:
                 plain(names[key] if is_alone else f"{names[key]}, {where}"),
                 key=f"chip-{key}",
                 icon=":material/close:",
-                help=f"Take it away ({where})",
+                help=f"Remove ({where})",
                 on_click=state.remove,
                 args=(key, chosen),
             )
@@ -64,17 +65,17 @@ def draw_chosen(runs: pd.DataFrame, chosen: Sequence[str]) -> None:
 
 def draw_table(runs: pd.DataFrame, chosen: Sequence[str]) -> None:
     """The table of all runs, to filter, to sort and to choose from."""
-    panel = st.expander(
-        f"Choose among {len(runs):,} runs", icon=":material/table_rows:", on_change="rerun", key="all-runs"
-    )
+    panel = st.expander(f"Choose runs ({len(runs):,})", icon=":material/table_rows:", on_change="rerun", key="all-runs")
     if not (panel.open or not chosen):
         return
     with panel:
         if runs.empty:
-            st.info("No run is shipped with this program, and none was trained here: the page Train does that.")
+            st.info("There are no runs yet. You can train one on the page Train.")
             return
         found = _filtered(runs)
-        st.caption("Mark a row to add it. A click on a column's head sorts. A run with a problem cannot be chosen.")
+        st.caption(
+            "Select a row to add that run; click on a column title to sort. Runs with a problem cannot be added."
+        )
         key = state.renewable_key(TABLE)
         st.dataframe(
             run_table(found, chosen),
@@ -91,9 +92,12 @@ def draw_table(runs: pd.DataFrame, chosen: Sequence[str]) -> None:
 
 def _filtered(runs: pd.DataFrame) -> pd.DataFrame:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        text = st.text_input("Find", placeholder="a part of a name, setting or problem", key="run_find", width=300)
+        text = st.text_input("Find", placeholder="part of a name, setting or problem", key="run_find", width=300)
         known = sorted({one.get("dataset", "") for one in runs["settings"]} - {""})
         datasets = st.multiselect("Data set", known, key="run_datasets", width=300)
+        mine = ownership.owned_ids()
+        if mine and st.toggle("Show only mine", key="run_mine", help="The trainings that you started in this tab"):
+            runs = runs[runs["key"].isin([f"{HERE}/{job_id}" for job_id in mine])]
     return filter_runs(runs, text, datasets)
 
 

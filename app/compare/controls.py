@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from app.compare import state
-from app.compare.board import Comparison, View
+from app.compare.board import Comparison, EstimateSettings
 from l2d_core.evaluation.recalibration import RECALIBRATIONS
 
 STRATEGIES = {"equal_width": "Equal width", "equal_mass": "Equal mass"}
@@ -30,7 +30,7 @@ def draw_point() -> tuple[float, float]:
     """The sliders of the operating point: the cost of asking, in correct answers, and the budget, a share."""
     with st.container(key="compare-point", horizontal=True, gap="medium"):
         cost = st.slider(
-            "Price of asking the expert",
+            "Cost of asking the expert",
             0.0,
             0.5,
             0.0,
@@ -38,11 +38,11 @@ def draw_point() -> tuple[float, float]:
             key="price",
             bind="query-params",
             width=320,
-            help="In right answers: at 0.10, asking ten times costs as much as one wrong answer. A case goes to the "
-            "expert where its estimate exceeds the machine's confidence by at least the price.",
+            help="In correct answers: at 0.10, asking ten times costs as much as one error. A case is deferred where "
+            "the estimate of the expert exceeds the machine's confidence by at least the cost.",
         )
         percent = st.slider(
-            "Budget: cases that may be asked",
+            "Budget: cases that may be deferred",
             0,
             100,
             100,
@@ -51,50 +51,50 @@ def draw_point() -> tuple[float, float]:
             key="budget",
             bind="query-params",
             width=320,
-            help="The most that may go to the expert, as a share of all cases: those that gain most go first.",
+            help="The largest share of the cases that may be deferred. Those with the largest expected gain go first.",
         )
     return cost, percent / 100
 
 
-def draw_view(comparison: Comparison) -> View:
+def draw_view(comparison: Comparison) -> EstimateSettings:
     """The controls of how estimates are shown and binned."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        bins = st.slider("Bins", 5, 50, View.bins, key="compare_bins", bind="query-params", width=200)
+        bins = st.slider("Bins", 5, 50, EstimateSettings.bins, key="compare_bins", bind="query-params", width=200)
         strategy = _choice(
-            "Kind of bins", STRATEGIES, "compare_bin_kind", "Of the same width, or of as many cases each."
+            "Kind of bins", STRATEGIES, "compare_bin_kind", "Bins of equal width, or with equally many cases."
         )
         recalibration = _choice(
             "Recalibrate",
             RECALIBRATIONS,
             "recalibration",
-            "A correction of P(the expert is right) and of the machine's confidence, fitted on each system's "
-            "validation cases; decisions are then made by both corrected numbers. Temperature divides the network's "
-            "logits, Platt is a line on the log-odds, isotonic is any rising function.",
+            "Recalibrates P(the expert is right) and the machine's confidence on each system's validation cases; the "
+            "decisions then use both. Temperature scaling divides the logits by a constant, Platt scaling fits a line "
+            "to the log-odds, isotonic regression fits an increasing function.",
         )
-        estimate = View.estimate
+        estimate = EstimateSettings.estimate
         if comparison.has_choice:
             estimate = _choice(
-                "Softmax shows",
+                "Softmax estimate",
                 ESTIMATES,
                 "estimate",
-                "A softmax system's estimate: the odds of its paper, which can be above 1, or the proxy, its own "
-                "probability of deferring. As it is, it decides in the same way either way.",
+                "The estimate of softmax systems: the odds of the paper, which can exceed 1, or the proxy, the softmax "
+                "probability of deferring. Without recalibration both lead to the same decisions.",
             )
-    return View(bins, strategy, recalibration, estimate)
+    return EstimateSettings(bins, strategy, recalibration, estimate)
 
 
 def draw_base(chosen: Sequence[str], names: Sequence[str]) -> None:
-    """The choice of the base of the differences. chosen, names: keys and names of all systems."""
+    """The choice of the baseline of the differences. chosen, names: keys and names of all systems."""
     state.draw_base_with(chosen)
     st.selectbox(
-        "Set the others against",
+        "Baseline",
         chosen,
         format_func=dict(zip(chosen, names, strict=True)).get,
         key=state.BASE_CHOICE,
         on_change=state.take_base,
         args=(chosen,),
         width=320,
-        help="The differences below are those of each other system from this one.",
+        help="Each of the other systems is compared with this one.",
     )
 
 

@@ -1,4 +1,4 @@
-"""The form in which a visitor says what the columns of a file are, and what its numbers mean."""
+"""The form in which a visitor says what the columns of a file hold, and what its numbers mean."""
 
 import re
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ DOMAIN_WORDS = {
     "logits": "Logits: raw scores, of any size",
     "probabilities": "Probabilities: 0 to 1, not in percent",
 }
-UNSAID = "Say of which loss the scores are, and whether they are logits or probabilities: neither is guessed."
-NO_GUESS = "Its columns do not say what they are: choose them."
+UNSAID = "Choose the loss, and whether the scores are logits or probabilities: the program does not guess these."
+NO_GUESS = "The column names do not tell what the columns hold: please choose."
 PREVIEW_ROWS, PREVIEW_LETTERS, SHOWN_NAMES = 5, 200, 20
 
 
@@ -42,7 +42,7 @@ def draw(uploads: Uploads, key: str, chosen: Sequence[str]) -> None:
 
 
 def _draw_pair(key: str) -> None:
-    st.caption("The authors' logs: a list of K+1 probabilities a case, and whether the expert was right. No labels.")
+    st.caption("The authors' logs: K+1 probabilities per case, and whether the expert was right. There are no labels.")
     _draw_surrogate(key)
 
 
@@ -55,8 +55,8 @@ def _draw_surrogate(key: str) -> None:
         placeholder="Which loss?",
         key=state.form_key(key, "surrogate"),
         width=300,
-        help="It decides how scores become estimates: softmax has one softmax over all scores, asymmetric softmax one "
-        "over the classes and a separate probability for the expert, one-vs-all a sigmoid each.",
+        help="It determines how scores become estimates: softmax uses one softmax over all scores, asymmetric softmax "
+        "one over the classes and a separate probability of the expert, one-vs-all a sigmoid per score.",
     )
 
 
@@ -64,10 +64,10 @@ def _draw_columns(waiting: Waiting, key: str) -> None:
     table, guess = waiting.table, waiting.guess
     assert table is not None
     names = [str(name) for name in table.columns]
-    st.caption(f"{len(table):,} rows. " + ("A guess, from the columns' names: is it right?" if guess else NO_GUESS))
+    st.caption(f"{len(table):,} rows. " + ("A guess from the column names: is it right?" if guess else NO_GUESS))
     if left_out := table.attrs.get(LEFT_OUT):
         named = ", ".join(f"{name} ({kind})" for name, kind in list(left_out.items())[:SHOWN_NAMES])
-        st.caption(f"Not read, since only numbers, texts and booleans are: {plain(named)}.")
+        st.caption(f"Columns that are not numbers, text or booleans were left out: {plain(named)}.")
     preview = table.head(PREVIEW_ROWS)
     st.dataframe(preview.map(_cut), hide_index=True, alt="The first rows of the file")
     own_key = partial(state.form_key, key)
@@ -75,18 +75,18 @@ def _draw_columns(waiting: Waiting, key: str) -> None:
         _draw_surrogate(key)
         st.radio("The scores are", DOMAINS, index=None, format_func=DOMAIN_WORDS.get, key=own_key("domain"))
     with st.container(horizontal=True, vertical_alignment="top"):
-        _column("Case id", names, guess.id if guess else "", own_key("id"), "None: cases are numbered by row")
+        _column("Case id", names, guess.id if guess else "", own_key("id"), "None: number the cases by row")
         _column("True class", names, guess.label if guess else "", own_key("label"), "Which column?")
-    _columns("Expert's answers, a column an expert", names, guess.answers if guess else (), own_key("answers"))
-    _columns("Scores of the classes, in their order", names, guess.scores if guess else (), own_key("scores"))
-    _columns("Scores of deferring, a column an expert", names, guess.defer if guess else (), own_key("defer"))
+    _columns("Answers, one column per expert", names, guess.answers if guess else (), own_key("answers"))
+    _columns("Class scores, in order", names, guess.scores if guess else (), own_key("scores"))
+    _columns("Deferral scores, one column per expert", names, guess.defer if guess else (), own_key("defer"))
     st.text_input(
         "Class names, in the order of their scores",
         _guessed_names(waiting),
-        placeholder="As these columns are called",
+        placeholder="The names of these columns",
         key=own_key("names"),
-        help="With commas between. Labels and answers go by these names, or by numbers from 0. Only systems with the "
-        "same class names are compared.",
+        help="Separated by commas. Labels and answers use these names, or numbers from 0. Only systems with the same "
+        "class names can be compared.",
     )
 
 
@@ -147,14 +147,14 @@ def _explain(uploads: Uploads, key: str) -> None:
     surrogate = state.form_value(key, "surrogate")
     if uploads.waiting[key].table is None:
         if surrogate is None:
-            raise ValueError("Say of which loss the probabilities are: it is not guessed.")
+            raise ValueError("Choose the loss that the probabilities come from: the program does not guess it.")
         uploads.explain_pair(key, surrogate)
         return
     domain = state.form_value(key, "domain")
     if surrogate is None or domain is None:
         raise ValueError(UNSAID)
     if not state.form_value(key, "label"):
-        raise ValueError("Say which column holds the true class.")
+        raise ValueError("Choose the column with the true class.")
     columns = Columns(
         label=state.form_value(key, "label"),
         answers=tuple(state.form_value(key, "answers")),

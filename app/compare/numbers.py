@@ -1,12 +1,13 @@
 """The key numbers of each system at its operating point, and differences between systems in words."""
 
 from collections.abc import Mapping, Sequence
-from html import escape
 
 import numpy as np
 import pandas as pd
 import streamlit as st
+from markupsafe import Markup
 
+from app.kit.html import render
 from app.kit.looks import Look
 from app.kit.numbers import bins_of_ece, percent
 from l2d_core.comparison.difference import Difference
@@ -22,9 +23,9 @@ _IN_FILES += ("machine_on_kept", "expert_on_deferred", "machine_alone", "expert_
 TITLES = {name: MEASURES[name].title for name in _IN_FILES}
 NO_CASES = "no examples"
 WHAT_INTERVALS_ARE_OF = (
-    "Each interval is of the difference on these test cases: how much it would vary with other cases of the same kind, "
-    "not with another training. Calibration is compared by the squared calibration error without bias, not by the ECE, "
-    "which chance raises more for the sharper of two systems."
+    "The intervals say how much each difference would vary with other test cases of the same kind, not with another "
+    "training. Calibration is compared by the squared calibration error without bias, since chance inflates the ECE of "
+    "the sharper system more."
 )
 SHEET = """<style>
 .systems {display: grid; grid-template-columns: repeat(auto-fit, minmax(235px, 1fr)); gap: .6rem; margin: .1rem 0;}
@@ -39,24 +40,36 @@ SHEET = """<style>
 </style>"""
 
 
+_CARDS = """
+<div class="systems">{% for look, rows in cards %}
+<div class="kpi" style="--look: {{ look.color }}"><div class="name">{{ look.title }}</div><dl>
+{% for row in rows %}
+<dt>{{ row.title }}</dt><dd>{% if row.value %}<b>{{ row.value }}</b>
+{%- if row.was %} <small>(was {{ row.was }})</small>{% endif %} <small>{{ row.n }}</small>
+{%- else %}not known without labels{% endif %}</dd>
+{% endfor %}</dl></div>
+{% endfor %}</div>
+"""
+_NAME = '<span class="mark" style="background: {{ look.color }}"></span><b>{{ look.title }}</b>'
+
+
 def draw_cards(looks: Sequence[Look], now: Sequence[Numbers], before: Sequence[Numbers | None], bins: str) -> None:
     """One card per system. before: the numbers without recalibration, if there is one; bins: of the ECE, in words."""
-    cards = [_card(look, own, old, bins) for look, own, old in zip(looks, now, before, strict=True)]
-    st.html(f'{SHEET}<div class="systems">{"".join(cards)}</div>')
+    rows = [
+        [_line(name, own[name], old[name] if old else None, bins) for name in ON_CARDS]
+        for own, old in zip(now, before, strict=True)
+    ]
+    st.html(Markup(SHEET) + render(_CARDS, cards=list(zip(looks, rows, strict=True))))
 
 
-def _card(look: Look, now: Numbers, before: Numbers | None, bins: str) -> str:
-    rows = "".join(_line(name, now[name], before[name] if before else None, bins) for name in ON_CARDS)
-    name = f'<div class="name">{escape(look.title)}</div>'
-    return f'<div class="kpi" style="--look: {look.color}">{name}<dl>{rows}</dl></div>'
-
-
-def _line(name: str, share: Statistic, before: Statistic | None, bins: str) -> str:
-    if share.value is None:
-        return f"<dt>{TITLES[name]}</dt><dd>not known without labels</dd>"
-    was = f" <small>(was {_share(name, before)})</small>" if before is not None else ""
-    n = f"n = {share.n:,}, {bins_of_ece(bins)}" if name == "ece" else f"n = {share.n:,}"
-    return f"<dt>{TITLES[name]}</dt><dd><b>{_share(name, share)}</b>{was} <small>{n}</small></dd>"
+def _line(name: str, share: Statistic, before: Statistic | None, bins: str) -> dict[str, str]:
+    n = f"n = {share.n:,}"
+    return {
+        "title": TITLES[name],
+        "value": "" if share.value is None else _share(name, share),
+        "was": _share(name, before) if before else "",
+        "n": Markup(f"{n}, {bins_of_ece(bins)}") if name == "ece" else n,
+    }
 
 
 def _share(name: str, share: Statistic) -> str:
@@ -95,7 +108,8 @@ def _words(other: str, first: str, found: Difference, measure: str, what: str, s
     better, worse = sides
     side = better if (found.value >= 0) == (MEASURES[measure].better == "higher") else worse
     if not found.is_clear:
-        return f"{other} and {first} cannot be told apart: {_points(abs(found.value))} {unit} {side} ({interval})"
+        difference = f"{_points(abs(found.value))} {unit}"
+        return f"{other} and {first} do not differ significantly: {difference} {side} ({interval})"
     return f"{other} is {_points(abs(found.value))} {unit} {side} than {first} ({interval})"
 
 
@@ -128,15 +142,15 @@ def lost_accuracy(old: Statistic, new: Statistic, found: Difference) -> str:
     return f"{changed('system', old, new)} (95 % interval of the change {interval} points)"
 
 
-def name_of(look: Look) -> str:
-    """A system's name after a mark in its colour, as HTML."""
-    return f'<span class="mark" style="background: {look.color}"></span><b>{escape(look.title)}</b>'
+def name_of(look: Look) -> Markup:
+    """A system's name after a mark in its colour."""
+    return render(_NAME, look=look)
 
 
-def correction_words(looks: Sequence[Look], corrections: Sequence[str]) -> str:
-    """The correction fitted for each system, or why there is none, as HTML. corrections: from `Scene`."""
-    pairs = zip(looks, corrections, strict=True)
-    return " &nbsp; ".join(f"{name_of(look)}: {escape(correction)}" for look, correction in pairs)
+def correction_words(looks: Sequence[Look], corrections: Sequence[str]) -> Markup:
+    """The correction fitted for each system, or why there is none. corrections: from `Evaluation`."""
+    pairs = zip(map(name_of, looks), corrections, strict=True)
+    return Markup(" &nbsp; ").join(Markup("{}: {}").format(*pair) for pair in pairs)
 
 
 def confusion_table(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -147,7 +161,7 @@ def confusion_table(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     rows = [f"machine {words[bool(one)]}, expert {words[bool(other)]}" for one, other in pairs]
     cells = {
         name: [
-            f"{n:,} cases, {asked:,} asked ({percent(asked / n if n else None, 0)})"
+            f"{n:,} cases, {asked:,} deferred ({percent(asked / n if n else None, 0)})"
             for n, asked in zip(part["n"], part["n_deferred"], strict=True)
         ]
         for name, part in tables.items()
@@ -159,7 +173,7 @@ def class_table(tables: Mapping[str, pd.DataFrame], experts: Mapping[str, Sequen
     """Accuracy by class in percent: of each expert alone, each system and its machine, and the share it defers.
 
     The last rows hold the shares of all cases and the means over classes. tables: from `accuracy.class_table`, by
-    system; experts: from `Scene`.
+    system; experts: from `Evaluation`.
     """
     parts = [pd.concat([part, averages(part)], ignore_index=True) for part in tables.values()]
     columns: dict[str, object] = {"class": parts[0]["class"], "n": parts[0]["n"]}
@@ -167,7 +181,7 @@ def class_table(tables: Mapping[str, pd.DataFrame], experts: Mapping[str, Sequen
     for name, part in zip(tables, parts, strict=True):
         columns[f"{name}: system"] = _percents(part["system"])
         columns[f"{name}: machine"] = _percents(part["machine_alone"])
-        columns[f"{name}: asked"] = _percents(part["deferred"])
+        columns[f"{name}: deferred"] = _percents(part["deferred"])
     return pd.DataFrame(columns)
 
 

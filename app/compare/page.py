@@ -1,4 +1,4 @@
-"""Compare: which system, at which price of asking?"""
+"""Compare: which system, at which cost of asking the expert?"""
 
 import streamlit as st
 
@@ -8,7 +8,7 @@ from app.kit.text import plain
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     st.title("Compare", anchor=False, width="content")
-    st.markdown("Which system, at which price of asking?", width="content")
+    st.markdown("Which system, at which cost of asking the expert?", width="content")
 runs = choice.all_runs()
 chosen = state.chosen(runs)
 choice.draw_chosen(runs, chosen)
@@ -18,13 +18,13 @@ for text in state.notes():
     st.warning(plain(text), icon=":material/info:")
 comparison = None
 if not chosen:
-    st.info("Choose one of the runs above, or bring your own predictions.", icon=":material/compare_arrows:")
-    st.button("Show the runs on CIFAR-10 that are shipped", icon=":material/bolt:", on_click=state.start_again)
+    st.info("Choose one of the runs above, or upload your own predictions.", icon=":material/compare_arrows:")
+    st.button("Show the shipped CIFAR-10 runs", icon=":material/bolt:", on_click=state.start_again)
 else:
     try:
         comparison = choice.comparison_of(runs, chosen)
     except (OSError, ValueError) as problem:
-        st.error(plain(f"These cannot be compared: {problem}. Take one of them away."))
+        st.error(plain(f"These cannot be compared: {problem}. Remove one of them."))
 if comparison is not None:
     for text in comparison.notes:
         st.caption(f":material/info: {plain(text)}")

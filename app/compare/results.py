@@ -1,11 +1,10 @@
 """Systems side by side: key numbers, differences, reliability, risk, curves, classes, and the cases behind them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -13,15 +12,15 @@ from app.compare import controls, report, selection, state
 from app.compare import numbers as compare_numbers
 from app.compare import words as compare_words
 from app.compare.board import Comparison
-from app.compare.scene import Scene
-from app.kit import charts, section
+from app.compare.evaluation import Evaluation
+from app.kit import section
+from app.kit.html import render
 from app.kit.text import plain, plain_table
-from l2d_core.evaluation.measures import MEASURES
 
 MANY_CLASSES = 30
 NO_LABELS = (
-    "Logged outputs come without labels: whether the machine is right is not known, so that curves of accuracy, "
-    "classes, and the confusion of machine and expert cannot be drawn."
+    "Logged outputs come without labels, so it is not known whether the machine is right: accuracy curves and tables "
+    "by class cannot be shown."
 )
 
 
@@ -29,120 +28,108 @@ NO_LABELS = (
 def draw(comparison: Comparison, chosen: Sequence[str]) -> None:
     """The whole comparison, as a fragment of its own. chosen: the keys of the systems."""
     cost, budget = controls.draw_point()
-    view = controls.draw_view(comparison)
+    settings = controls.draw_view(comparison)
     try:
-        _draw(Scene(comparison, view, cost, budget, chosen.index(state.base(chosen))), chosen)
+        _draw(Evaluation(comparison, settings, cost, budget, chosen.index(state.base(chosen))), chosen)
     except ValueError as problem:
         st.error(plain(str(problem)), icon=":material/error:")
 
 
-def _draw(scene: Scene, chosen: Sequence[str]) -> None:
-    comparison = scene.comparison
-    scene, rows = _with_marks(scene)
-    below_cards = _draw_numbers(scene)
-    _draw_reliability(scene)
-    _draw_risk(scene)
+def _draw(evaluation: Evaluation, chosen: Sequence[str]) -> None:
+    comparison = evaluation.comparison
+    evaluation, rows = _with_marks(evaluation)
+    below_cards = _draw_numbers(evaluation)
+    places = {}  # of the chosen cases: below the chart in which they were chosen
+    _draw_systems(evaluation, "reliability", *_RELIABILITY)
+    places["reliability"] = st.container()
+    _draw_systems(evaluation, "risk", *_RISK)
     if comparison.has_labels:
-        _draw_curves(scene)
-        _draw_classes(scene)
+        _draw_curves(evaluation)
+        places["curves"] = st.container()
+        _draw_classes(evaluation)
     else:
         st.info(NO_LABELS, icon=":material/info:")
-    place = selection.current(comparison).place
-    selection.draw(comparison, scene.names, scene.seen[place], scene.deferred[place], rows)
-    report.draw_downloads(scene, rows, place)
+    place = evaluation.chosen.place
+    with places.get(selection.origin()) or st.container():
+        selection.draw(comparison, evaluation.names, evaluation.views[place], evaluation.deferred[place], rows)
+    report.draw_downloads(evaluation, rows, place)
     with below_cards:
-        _draw_differences(scene, chosen)  # last: the intervals take as long as all charts together
+        _draw_differences(evaluation, chosen)  # last: the intervals take as long as all charts together
 
 
-def _with_marks(scene: Scene) -> tuple[Scene, np.ndarray]:
-    """The scene with the visitor's marked cases, and the rows of all chosen cases."""
-    chosen = selection.current(scene.comparison)
-    seen, deferred = scene.seen[chosen.place], scene.deferred[chosen.place]
-    rows = chosen.rows(seen, deferred) if chosen.is_active else np.empty(0, dtype=np.int64)
-    return replace(scene, chosen=chosen, marked=selection.marked(chosen, rows)), rows
+def _with_marks(evaluation: Evaluation) -> tuple[Evaluation, np.ndarray]:
+    """The evaluation with the visitor's marked cases, and the rows of all chosen cases."""
+    chosen = selection.current(evaluation.comparison)
+    view, deferred = evaluation.views[chosen.place], evaluation.deferred[chosen.place]
+    rows = chosen.rows(view, deferred) if chosen.is_active else np.empty(0, dtype=np.int64)
+    return replace(evaluation, chosen=chosen, marked=selection.marked(chosen, rows)), rows
 
 
-def _draw_numbers(scene: Scene) -> DeltaGenerator:
+def _draw_numbers(evaluation: Evaluation) -> DeltaGenerator:
     """Draw the cards; returns the container below them."""
-    compare_numbers.draw_cards(scene.looks, scene.numbers, scene.before, scene.bins)
-    if scene.view.recalibration != "none":
-        st.html(f"<small>{compare_numbers.correction_words(scene.looks, scene.corrections)}</small>")
-    for line in scene.harms:
+    compare_numbers.draw_cards(evaluation.looks, evaluation.numbers, evaluation.before, evaluation.bins)
+    if evaluation.settings.recalibration != "none":
+        text = compare_numbers.correction_words(evaluation.looks, evaluation.corrections)
+        st.html(render("<small>{{ text }}</small>", text=text))
+    for line in evaluation.harms:
         st.warning(plain(line), icon=":material/trending_down:")
     return st.container()
 
 
-def _draw_differences(scene: Scene, chosen: Sequence[str]) -> None:
-    if len(scene.seen) < 2:
-        st.caption("Choose a second system above to see two side by side, and how they differ.")
+def _draw_differences(evaluation: Evaluation, chosen: Sequence[str]) -> None:
+    if len(evaluation.views) < 2:
+        st.caption("Choose a second system above to see how the two differ.")
         return
-    controls.draw_base(chosen, scene.names)
-    st.markdown("\n".join(f"- {plain(line)}" for line in scene.differences))
+    controls.draw_base(chosen, evaluation.names)
+    st.markdown("\n".join(f"- {plain(line)}" for line in evaluation.differences))
     st.caption(compare_numbers.WHAT_INTERVALS_ARE_OF)
 
 
-def _draw_reliability(scene: Scene) -> None:
-    numbers_shown = section.header(
-        "When it says 70 %, is the expert right in 70 %?",
-        "A mark a bin, with its 95 % Wilson interval; a calibrated system's mark falls into the grey band at least "
-        "95 % of the time. Estimates above 1 count in the last bin, as 1, and are shown apart in the shaded zone. "
-        f"Click a bin to see its cases. ECE: the {MEASURES['ece'].help}; here over {scene.bins}.",
-        "reliability",
-        scene.reliability,
-    )
-    _draw_systems(
-        scene, "reliability", numbers_shown, scene.reliability, scene.reliability_chart, compare_words.reliability
-    )
+_RELIABILITY = (
+    "When the estimate is 70 %, is the expert right in 70 %?",
+    "One point per bin, with its 95 % Wilson interval. The points of a calibrated system fall into the grey band at "
+    "least 95 % of the time. Estimates above 1 count as 1 in the last bin, and are also shown separately, in the "
+    "shaded zone. Click on a bin to list its cases.",
+)
+_RISK = (
+    "How large is the predicted risk of deferring?",
+    "The risk is 1 - P(the expert is right), as predicted. In full colour: the cases that are deferred at this cost "
+    "and budget. Shaded, left of 0: negative risks, from estimates above 1.",
+)
 
 
-def _draw_risk(scene: Scene) -> None:
-    numbers_shown = section.header(
-        "How much risk does it see in asking the expert?",
-        "Risk is 1 - P(the expert is right), as predicted. Full colour: the cases that are asked at this price and "
-        "budget. Left of 0, shaded: estimates above 1, a negative risk.",
-        "risk",
-        scene.risk,
-    )
-    _draw_systems(scene, "risk", numbers_shown, scene.risk, scene.risk_chart, compare_words.risk)
-
-
-def _draw_systems(
-    scene: Scene,
-    name: str,
-    numbers_shown: bool,
-    tables: dict[str, pd.DataFrame],
-    chart: Callable[[int], charts.Spec],
-    words: Callable[[Scene, int], str],
-) -> None:
-    """One column per system, with its chart or, instead, its numbers."""
+def _draw_systems(evaluation: Evaluation, name: str, question: str, explanation: str) -> None:
+    """One column per system with its chart or, instead, its numbers. name: "reliability" or "risk"."""
+    tables, chart, words = {
+        "reliability": (evaluation.reliability, evaluation.reliability_chart, compare_words.reliability),
+        "risk": (evaluation.risk, evaluation.risk_chart, compare_words.risk),
+    }[name]
+    numbers_shown = section.header(question, explanation, name, tables)
     with st.container(key=f"charts-compare-{name}"):
         for place, column in enumerate(st.columns(len(tables))):
-            key = f"compare-{name}-{place}"
+            system = evaluation.names[place]
             with column:
-                st.html(compare_numbers.name_of(scene.looks[place]))
+                st.html(compare_numbers.name_of(evaluation.looks[place]))
                 if numbers_shown:
-                    section.table(tables[scene.names[place]])
+                    section.table(tables[system])
                     continue
-                click = None
+                key, click = f"compare-{name}-{place}", None
                 if name == "reliability":
-                    lowest = float(tables[scene.names[place]]["low"].iloc[0])
-                    click, key = (
-                        partial(selection.take_bin, key, scene.names[place], lowest),
-                        state.renewable_key(key),
-                    )
-                section.chart(
-                    chart(place), key, f"{name} of system {place + 1}".capitalize(), words(scene, place), click
-                )
+                    click = partial(selection.take_bin, key, system, float(tables[system]["low"].iloc[0]))
+                    key = state.renewable_key(key)
+                title = f"{name} of system {place + 1}".capitalize()
+                section.chart(chart(place), key, title, words(evaluation, place), click)
 
 
-def _draw_curves(scene: Scene) -> None:
-    named = {f"{name}, by coverage": part for name, part in scene.coverage.items()}
-    named |= {f"{name}, by budget": part for name, part in scene.budgets.items()}
+def _draw_curves(evaluation: Evaluation) -> None:
+    named = {f"{name}, by coverage": part for name, part in evaluation.coverage.items()}
+    named |= {f"{name}, by budget": part for name, part in evaluation.budgets.items()}
     numbers_shown = section.header(
-        "What does asking buy?",
-        "Left: the cases that gain most are asked first. Right: what is right less the price of asking, by budget. "
-        "Large marks: each system at this price and budget. Faint lines: optimal deferral, which knows who is right, "
-        "and deferral by lots. Drag over the left chart to see the cases of a part of it.",
+        "What does asking the expert gain?",
+        "Left: accuracy against coverage, where the cases with the largest expected gain are deferred first. Right: "
+        "accuracy less the cost of asking, against the budget. Large marks: each system at this cost and budget. Faint "
+        "lines: two references, optimal deferral (which knows who is right) and random deferral. Drag across the left "
+        "chart to list the cases of that part.",
         "curves",
         named,
     )
@@ -158,23 +145,29 @@ def _draw_curves(scene: Scene) -> None:
             key = state.renewable_key(selection.COVERAGE_CHART)
             drag = partial(selection.take_range, selection.COVERAGE_CHART)
             section.chart(
-                scene.coverage_chart(), key, "System accuracy against coverage", compare_words.coverage(scene), drag
+                evaluation.coverage_chart(),
+                key,
+                "System accuracy against coverage",
+                compare_words.coverage(evaluation),
+                drag,
             )
         with right:
-            section.chart(scene.budget_chart(), "compare-budget", "Value against budget", compare_words.budget(scene))
+            section.chart(
+                evaluation.budget_chart(), "compare-budget", "Value against budget", compare_words.budget(evaluation)
+            )
 
 
-def _draw_classes(scene: Scene) -> None:
-    st.header("Which classes, and who is right with whom?", anchor=False)
+def _draw_classes(evaluation: Evaluation) -> None:
+    st.header("How accurate are machine and expert on each class?", anchor=False)
+    experts = "" if len(evaluation.experts) == 1 else " The systems ask different experts: each has its own column."
     st.caption(
-        "By true class, in percent of its n test cases; below, of all cases, and the mean of the classes that have "
-        "examples, where each counts the same (balanced accuracy). Who is right with whom: how many cases, and how "
-        "many of them go to the expert at this price and budget."
-        f"{'' if len(scene.experts) == 1 else ' The systems ask different experts: each has a column of its own.'}"
+        "In percent of the n test cases of each true class. The last two rows are for all cases, and the mean over the "
+        "classes that have test cases (balanced accuracy). The second table counts the cases in which machine and "
+        f"expert are right, and how many of them are deferred at this cost and budget.{experts}"
     )
-    table = compare_numbers.class_table(scene.classes, scene.experts)
+    table = compare_numbers.class_table(evaluation.classes, evaluation.experts)
     if len(table) > MANY_CLASSES:
         st.dataframe(table, hide_index=True, alt="Accuracy by class", placeholder=compare_numbers.NO_CASES)
     else:  # without the code of the large tables, which takes longer to load than all else
         st.table(plain_table(compare_numbers.as_text(table.set_index("class"))))
-    st.table(plain_table(compare_numbers.confusion_table(scene.confusion)))
+    st.table(plain_table(compare_numbers.confusion_table(evaluation.confusion)))

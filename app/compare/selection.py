@@ -58,6 +58,7 @@ def take_bin(name: str, system: str, lowest: float) -> None:
     if not picked:
         state.set_cases(estimates=WHOLE)
         return
+    state.set_case_origin("reliability")
     estimates_in_bin = Filter.bin(float(picked[0]["low"]), float(picked[0]["high"]), lowest)
     state.set_cases(system=system, estimates=estimates_in_bin, coverage=WHOLE)
     _forget_selections(but=name)
@@ -69,13 +70,20 @@ def take_range(name: str) -> None:
     if not limits:
         state.set_cases(coverage=WHOLE)
         return
+    state.set_case_origin("curves")
     state.set_cases(coverage=(max(float(min(limits)), 0.0), min(float(max(limits)), 1.0)), estimates=WHOLE)
     _forget_selections(but=name)
+
+
+def origin() -> str:
+    """The section in whose chart the cases were chosen: "reliability", "curves", or ""."""
+    return state.case_origin()
 
 
 def clear() -> None:
     """Choose no cases."""
     _forget_selections()
+    state.set_case_origin("")
     state.set_cases(label=None, estimates=WHOLE, coverage=WHOLE, right="", asked="")
     state.renew(_TABLE)
 
@@ -85,24 +93,24 @@ def _table_key(chosen: Filter) -> str:
 
 
 def draw(
-    comparison: Comparison, names: Sequence[str], seen: EstimatorView, deferred: np.ndarray, rows: np.ndarray
+    comparison: Comparison, names: Sequence[str], view: EstimatorView, deferred: np.ndarray, rows: np.ndarray
 ) -> None:
-    """Controls, table and pictures. seen, deferred: of the chosen system; rows: its chosen cases."""
+    """Controls, table and pictures. view, deferred: of the chosen system; rows: its chosen cases."""
     st.header("Which cases are these?", anchor=False)
     st.caption(
-        "Click a bin of a reliability diagram, mark a part of the coverage curve, or choose here. Rows selected in the "
-        "table are marked in the charts of every system."
+        "Click on a bin of a reliability diagram, drag across the coverage curve, or choose cases here. Rows that you "
+        "select in the table are marked in the charts of all systems."
     )
     _draw_controls(comparison, names)
     chosen = current(comparison)
     if not chosen.is_active:
         st.info("No cases are chosen.", icon=":material/filter_alt:")
         return
-    found = estimates.cases(comparison.systems[chosen.place], seen, deferred, rows[:MAX_ROWS])
-    more = f", the first {MAX_ROWS} are shown" if len(rows) > MAX_ROWS else ""
-    st.caption(f"{len(rows):,} of {len(seen):,} test cases{more}: those that gain most from asking first.")
+    found = estimates.cases(comparison.systems[chosen.place], view, deferred, rows[:MAX_ROWS])
+    more = f" (the first {MAX_ROWS} are shown)" if len(rows) > MAX_ROWS else ""
+    st.caption(f"{len(rows):,} of {len(view):,} test cases{more}, sorted by the expected gain of deferring.")
     if len(rows) == 0:
-        st.info("No case is like that.", icon=":material/search_off:")
+        st.info("No case meets these conditions.", icon=":material/search_off:")
         return
     st.dataframe(
         found.dropna(axis="columns", how="all"),
@@ -123,12 +131,12 @@ def _columns() -> dict:
 
     return {
         "label": "true class",
-        "machine": "machine says",
-        "confidence": percent("its confidence", "the machine's probability of the class that it says"),
-        "expert": "expert said",
-        "probability": percent("P(expert right)", "the estimate, as it is shown in the charts"),
-        "deferred": st.column_config.CheckboxColumn("asked", help="at this price and budget"),
-        "gain": percent("gain", "what asking is expected to gain, before its price"),
+        "machine": "machine's prediction",
+        "confidence": percent("confidence", "the machine's probability of the class that it predicts"),
+        "expert": "expert's answer",
+        "probability": percent("P(expert right)", "the estimate that the charts show"),
+        "deferred": st.column_config.CheckboxColumn("deferred", help="at this cost and budget"),
+        "gain": percent("gain", "expected gain of deferring, before the cost of asking"),
     }
 
 
@@ -154,7 +162,7 @@ def _draw_controls(comparison: Comparison, names: Sequence[str]) -> None:
                 width=170,
             )
             st.selectbox("Who is right", list(RIGHT), format_func=RIGHT.get, key=state.case_key("right"), width=230)
-        st.selectbox("Asked", list(ASKED), format_func=ASKED.get, key=state.case_key("asked"), width=150)
+        st.selectbox("Deferred", list(ASKED), format_func=ASKED.get, key=state.case_key("asked"), width=150)
         st.slider("Estimate", *WHOLE, step=0.001, format="percent", key=state.case_key("estimates"), width=210)
         if comparison.has_labels:
             st.slider(
@@ -164,9 +172,9 @@ def _draw_controls(comparison: Comparison, names: Sequence[str]) -> None:
                 format="percent",
                 key=state.case_key("coverage"),
                 width=210,
-                help="At the left end are the cases that the machine keeps first, at the right end those asked first.",
+                help="Left: the cases that the machine keeps longest; right: those that are deferred first.",
             )
-        st.button("No cases", icon=":material/filter_alt_off:", on_click=clear)
+        st.button("Clear", icon=":material/filter_alt_off:", on_click=clear)
 
 
 def _draw_images(ids: Sequence[str], labels: Sequence[str | None]) -> None:

@@ -21,6 +21,7 @@ BASE = "base"  # in the address, and in the session, for links
 BASE_CHOICE = "compare_base"  # the widget
 UPLOAD_FIELD = "own-files"
 _CHOSEN, _UPLOADS, _NOTES, _BASE = "compare_chosen", "compare_uploads", "compare_notes", "compare_base_key"
+_ORIGIN = "compare_case_origin"
 _MADE, _GENERATIONS, _PROBLEMS = "compare_made", "compare_generations", "compare_upload_problems"
 
 
@@ -39,12 +40,12 @@ def chosen(runs: pd.DataFrame) -> list[str]:
     usable |= uploads().systems().keys()
     lost = [key for key in keys if key not in usable]
     if lost:
-        note(f"{len(lost)} of what was to be compared is not here any more, or cannot be read, and was left out.")
+        note(f"{len(lost)} of what was to be compared is not here any more or cannot be read, and was left out.")
     kept = [key for key in keys if key in usable]
     if len(kept) > MAX_SYSTEMS:
-        note(f"At most {MAX_SYSTEMS} systems are compared: the first {MAX_SYSTEMS} of the address were taken.")
+        note(f"At most {MAX_SYSTEMS} systems can be compared: these are the first {MAX_SYSTEMS} of the address.")
     if (named := address.read(BASE)) and named[-1] not in kept[:MAX_SYSTEMS]:
-        note("The others are set against the first system, since the one that the address names is not compared.")
+        note("The baseline is the first system, since the one that the address names is not compared.")
     choose(kept[:MAX_SYSTEMS])
     return kept[:MAX_SYSTEMS]
 
@@ -53,7 +54,7 @@ def _from_address() -> list[str]:
     texts = address.read(PARAMETER)
     named = [str(key) for text in texts if (key := RunKey.read(text))]
     if len(named) < len(texts):
-        note("A part of the address does not name a run, and was left out.")
+        note("A part of the address names no run and was left out.")
     return list(dict.fromkeys(named))
 
 
@@ -68,7 +69,7 @@ def add(keys: Sequence[str], current: Sequence[str]) -> None:
     current = _now(current)
     wanted = [*current, *(key for key in keys if key not in current)]
     if len(wanted) > MAX_SYSTEMS:
-        note(f"At most {MAX_SYSTEMS} systems are compared: take one away first.")
+        note(f"At most {MAX_SYSTEMS} systems can be compared: remove one first.")
     choose(wanted[:MAX_SYSTEMS])
 
 
@@ -154,6 +155,16 @@ def set_cases(**values: Any) -> None:
     """Set controls of the chosen cases; where they are drawn already, in a callback only."""
     for name, value in values.items():
         st.session_state[case_key(name)] = value
+
+
+def case_origin() -> str:
+    """The section in whose chart cases were last chosen, or ""."""
+    return st.session_state.get(_ORIGIN, "")
+
+
+def set_case_origin(section: str) -> None:
+    """Keep the section in whose chart cases are chosen."""
+    st.session_state[_ORIGIN] = section
 
 
 def uploads() -> Uploads:

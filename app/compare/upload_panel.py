@@ -19,8 +19,9 @@ from app.kit.text import plain
 from l2d_core.common.paths import served_data_root
 
 FORMATS = (
-    f"Our .npz; CSV or Parquet; or the two JSON files of the authors' logs, *{PROBABILITIES}.json and *{FLAGS}.json, "
-    f"together. At most {MAX_FILE_BYTES // 2**20} MB a file. Kept in memory only, for this browser tab only."
+    f"An .npz of this program; CSV or Parquet; or the two JSON files of the authors' logs, *{PROBABILITIES}.json and "
+    f"*{FLAGS}.json, together. At most {MAX_FILE_BYTES // 2**20} MB per file. Files stay in memory, for this browser "
+    "tab only."
 )
 LABEL = "Own predictions"
 
@@ -45,7 +46,7 @@ def draw(chosen: Sequence[str]) -> None:
             st.error(plain(text), icon=":material/error:")
         for name in list(uploads.parts):
             with st.container(horizontal=True, vertical_alignment="center"):
-                st.caption(f":material/hourglass_empty: {plain(name)}.json waits for the other of the two files.")
+                st.caption(f":material/hourglass_empty: {plain(name)}.json needs the other of the two files.")
                 st.button("Forget", key=f"part-{name}", icon=":material/delete:", on_click=uploads.remove, args=(name,))
         for key in list(uploads.waiting):
             mapping.draw(uploads, key, chosen)
@@ -61,7 +62,7 @@ def _draw_field(uploads: Uploads, chosen: Sequence[str]) -> None:
         on_change=_take_uploads,
         args=(uploads, chosen),
         max_upload_size=MAX_FILE_BYTES // 2**20,
-        help="Each row is a test case: an id, the true class, what the expert said, and the K+1 scores.",
+        help="One row per test case: its id, the true class, the expert's answer, and the K+1 scores.",
     )
     st.caption(FORMATS)
 
@@ -96,7 +97,7 @@ def _draw_server_files(uploads: Uploads, chosen: Sequence[str]) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox(
-            "Or a file on this server, in its folder of data",
+            "Or a file in the data folder of this server",
             files,
             index=None,
             placeholder=f"One of {len(files)} files",
@@ -104,7 +105,7 @@ def _draw_server_files(uploads: Uploads, chosen: Sequence[str]) -> None:
             width=420,
         )
         args = (uploads, name, chosen)
-        st.button("Take it", icon=":material/playlist_add:", disabled=name is None, on_click=_take_file, args=args)
+        st.button("Add", icon=":material/playlist_add:", disabled=name is None, on_click=_take_file, args=args)
 
 
 @st.cache_data(ttl=60, show_spinner=False)
@@ -161,7 +162,7 @@ def _set_role(uploads: Uploads, key: str, chosen: Sequence[str]) -> None:
 
 def _forget(uploads: Uploads, key: str, chosen: Sequence[str]) -> None:
     if key in chosen and key in uploads.ready:
-        state.note(f"{uploads.ready[key].name} was forgotten: the page goes on without it.")
+        state.note(f"{uploads.ready[key].name} was removed from the comparison.")
     uploads.remove(key)
     state.remove(key, chosen)
     memory.give_back()

@@ -112,7 +112,7 @@ class JobBoard:
             self._own(link)
             folder = find_folder(self.root, link.id)
             if self.look(link.id).is_pending or is_held(folder):
-                raise ValueError("a training that waits or runs cannot be deleted: stop it first")
+                raise ValueError("a training that is waiting or running cannot be deleted: stop it first")
             shutil.rmtree(folder)
             folder.with_name(f"{folder.name}.lock").unlink(missing_ok=True)  # of one that was killed
             self._seen.pop(link.id, None)

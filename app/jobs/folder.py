@@ -108,6 +108,11 @@ class JobStatus:
         return self.state in PENDING
 
     @property
+    def has_scores(self) -> bool:
+        """Whether training has ended with scores that can be compared."""
+        return self.state in (DONE, STOPPED) and len(self.history) > 0
+
+    @property
     def can_resume(self) -> bool:
         """Whether its owner can have it go on."""
         return self.state in CAN_RESUME
@@ -136,14 +141,14 @@ def find_folder(root: Path, job_id: str) -> Path:
     """The folder of the job of that id. NoSuchJob where there is none, or where it holds a link out of root."""
     folder = root / job_id
     if not ID.fullmatch(job_id) or not (folder / JOB).is_file() or links_out(folder, root):
-        raise NoSuchJob("there is no such job here: it was deleted, or the link is of another server")
+        raise NoSuchJob("there is no such training here: it was deleted, or the link belongs to another server")
     return folder
 
 
 def require_owner(record: Record, link: Link) -> None:
     """NotYours unless the link has the token of the job's owner."""
     if not hmac.compare_digest(_digest(link.token).encode(), record.token_sha256.encode()):
-        raise NotYours("this job belongs to whoever holds its link: open that link to stop, change or delete it")
+        raise NotYours("only the owner of this training can stop, change or delete it: open the owner's link")
 
 
 def read_record(folder: Path) -> Record:

@@ -37,6 +37,11 @@ def link_of(job_id: str) -> Link:
     return Link(job_id, _tokens().get(job_id, ""))
 
 
+def owned_ids() -> list[str]:
+    """The ids of the trainings that this session owns."""
+    return list(_tokens())
+
+
 def own(link: Link) -> None:
     """Keep the token of a link that is known to be the owner's."""
     _tokens()[link.id] = link.token

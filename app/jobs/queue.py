@@ -68,8 +68,8 @@ class JobQueue:
             own = sum(entry.session == session for entry in self._entries.values())
             if own >= MAX_PER_SESSION:
                 raise ValueError(
-                    f"{MAX_PER_SESSION} trainings of yours are waiting or running, and more are not allowed at once: "
-                    "wait until one has ended, or stop one"
+                    f"{MAX_PER_SESSION} trainings of yours are waiting or running, the most allowed at once: wait "
+                    "until one has ended, or stop one"
                 )
             if len(self) >= MAX_PENDING:
                 raise ValueError(f"{MAX_PENDING} trainings are waiting or running: wait until some have ended")

@@ -13,15 +13,16 @@ from l2d_core.runs.folder import read_scores
 from l2d_core.runs.index import index_runs
 
 MAX_SYSTEMS = 6
+HERE = "here"  # the word for the runs of this server, as in ROOTS
 # Where runs lie -> the word for it in an address. A run is found by looking it up in the lists of these folders, never
 # by putting its name into a path.
 ROOTS: dict[str, tuple[Path, ...]] = {
     "shipped": (PRETRAINED / "runs", PRETRAINED / "ham10000"),
-    "here": (RUNS_ROOT,),
+    HERE: (RUNS_ROOT,),
 }
-ORIGIN = {"shipped": "shipped", "here": "run"}  # as a `System` has it
+ORIGIN = {"shipped": "shipped", HERE: "run"}  # as a `System` has it
 FIRST = ("shipped/cifar10-softmax", "shipped/cifar10-one_vs_all")  # what is shown where nothing is chosen
-UNDONE = "it has not ended: its scores come when it does"
+UNDONE = "it has not ended yet: there are no scores before that"
 
 
 @dataclass(frozen=True)

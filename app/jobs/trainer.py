@@ -17,7 +17,7 @@ from l2d_core.runs.log import add_line
 WATCH_SECONDS, IDLE_SECONDS, FAULT_SECONDS = 0.4, 300.0, 0.2
 MAX_STOP_SECONDS = 90.0  # then a training that is stopped counts as stopped, whether or not its worker has answered
 MAX_LOSSES = 3
-LOST = "it was interrupted by no fault of its own"
+LOST = "interrupted by a fault outside the training"
 _LOG = logging.getLogger(__name__)
 
 
@@ -199,7 +199,7 @@ class Trainer:
         entry.losses = entry.losses + 1 if written <= entry.history_bytes else 1
         entry.history_bytes = written
         is_over = self._is_closing or entry.losses >= MAX_LOSSES
-        add_line(self._root / entry.job_id, why if is_over else f"{why}, and goes on by itself")
+        add_line(self._root / entry.job_id, why if is_over else f"{why}; it continues automatically")
         self._queue.move(entry, ENDED if is_over else WAITING)
 
     def _stop(self, entry: Entry, handle: Any) -> None:

@@ -8,8 +8,10 @@ from app.jobs import ownership
 from app.jobs.board import JobBoard, JobStatus
 from app.jobs.folder import MAX_NAME, Link
 from app.jobs.menu import DATASETS
+from app.jobs.runs import HERE, RunKey
 from app.jobs.states import STOPPING
 from app.kit import section
+from app.kit.looks import Look, looks_of
 from app.kit.text import plain
 from app.train import charts, form, state, words
 
@@ -25,7 +27,7 @@ def draw(board: JobBoard, links: Sequence[Link]) -> None:
     if any(len(view.history) for view in views):
         _draw_curves(views)
     elif any(view.is_pending for view in views):
-        st.caption("Curves are drawn from the first epoch on.")
+        st.caption("Curves appear after the first epoch.")
 
 
 def _look(board: JobBoard, link: Link) -> JobStatus | None:
@@ -60,7 +62,7 @@ def _draw_card(board: JobBoard, view: JobStatus) -> None:
                 type="tertiary",
                 on_click=state.leave,
                 args=(view.id,),
-                help="Takes the card from this page; the training goes on, and stays in the list",
+                help="Removes this card from the page. The training continues and stays in the list",
             )
         if view.is_pending:
             st.progress(words.share_done(view), words.how_far(view))
@@ -83,10 +85,25 @@ def _about(view: JobStatus) -> str:
 def _draw_actions(board: JobBoard, view: JobStatus, link: Link, is_own: bool) -> None:
     """What the owner can do, and what everybody can."""
     if is_own and view.is_pending and view.state != STOPPING and not view.elsewhere:
-        _action("Stop", "stop", view, board.stop, link, help="Keeps the best so far; it can go on later")
+        _action(
+            "Stop",
+            "stop",
+            view,
+            board.stop,
+            link,
+            help="Saves the best network so far. You can resume later",
+        )
     if is_own and view.can_resume:
-        text = "Goes on after its last epoch" if len(view.history) else "Starts again"
+        text = "Continues after the last epoch" if len(view.history) else "Starts again"
         _action("Resume", "play_arrow", view, lambda owner: board.resume(owner, state.session()), link, help=text)
+    if view.has_scores:
+        st.page_link(
+            "compare/page.py",
+            label="Compare",
+            icon=":material/compare_arrows:",
+            query_params={"run": str(RunKey(HERE, view.id))},
+            help="Opens this system on the page Compare",
+        )
     if view.config is not None and view.config.dataset in DATASETS:
         st.button(
             "Copy settings",
@@ -94,7 +111,7 @@ def _draw_actions(board: JobBoard, view: JobStatus, link: Link, is_own: bool) ->
             icon=":material/content_copy:",
             on_click=form.fill,
             args=(view.config, (view.config.surrogate,)),
-            help="Into the side bar, to change them and train again",
+            help="Copies the settings into the sidebar, to change them and train again",
         )
     if is_own:
         with st.popover("Rename", icon=":material/edit:"):
@@ -104,20 +121,20 @@ def _draw_actions(board: JobBoard, view: JobStatus, link: Link, is_own: bool) ->
         _draw_links(link, is_own)
     if is_own and not view.is_pending:
         with st.popover("Delete", icon=":material/delete:"):
-            st.markdown(f"Delete **{plain(view.name)}** with its network, scores and curves for good?")
+            st.markdown(f"Permanently delete **{plain(view.name)}** with its network, scores and curves?")
             _action("Yes, delete it", "delete", view, lambda owner: _delete(board, owner), link)
     if not is_own:
-        st.caption("Only with its own link can it be stopped or changed.", width="content")
+        st.caption("Only its owner can stop or change it.", width="content")
 
 
 def _draw_links(link: Link, is_own: bool) -> None:
     base = (st.context.url or "").partition("?")[0]
-    st.markdown("**To look at** only, for others:")
+    st.markdown("**To watch only**, for others:")
     st.code(f"{base}?job={link.id}", language=None, wrap_lines=True)
     if not is_own:
         return
-    st.markdown("This training is yours in this tab of the browser, after a reload too, but not elsewhere.")
-    if st.toggle("Make a link that owns it", key=f"owner-{link.id}", help="To come back to it later or elsewhere"):
+    st.markdown("You own this training in this browser tab, also after a reload, but not elsewhere.")
+    if st.toggle("Show the owner's link", key=f"owner-{link.id}", help="To control it later or from elsewhere"):
         st.warning(
             "Whoever has this link can stop, resume, rename and delete the training. Keep it to yourself.",
             icon=":material/key:",
@@ -130,7 +147,7 @@ def _draw_log(board: JobBoard, view: JobStatus) -> None:
     if log.open:
         with log:
             newest_first = "\n".join(reversed(board.log(view.id).splitlines()))
-            st.code(newest_first or "Nothing has been noted yet.", language=None, height=220, wrap_lines=True)
+            st.code(newest_first or "The log is still empty.", language=None, height=220, wrap_lines=True)
 
 
 def _action(
@@ -154,17 +171,24 @@ def _delete(board: JobBoard, link: Link) -> None:
 
 
 def _draw_curves(views: Sequence[JobStatus]) -> None:
+    looks = dict(zip([view.id for view in views], _looks(views), strict=True))
     with st.container(key="wide-charts-train"):
-        places = [place for _ in range(2) for place in st.columns(2)]
-        for measure, place in zip(charts.MEASURES, places, strict=True):
-            title = charts.MEASURES[measure][0]
-            with place:
-                text = charts.spoken(views, measure)
-                section.chart(charts.curves(views, measure), f"train-{measure}", title, text)
+        places = st.columns(2)
+        for number, (measure, title, shown) in enumerate(charts.panels(views)):
+            spec = charts.curves(shown, measure, title, [looks[view.id] for view in shown])
+            with places[number % 2]:
+                section.chart(spec, f"train-{number}-{measure}", title, charts.spoken(shown, measure, title))
     st.caption(
-        "After each epoch, on the validation cases; thin: the loss on training cases, while they were learned from. "
-        "ECE: 15 bins of equal width, of each system's usual estimate of P(the expert is right)."
+        "After each epoch, on the validation cases. Thin lines: the loss on the training cases during the epoch. "
+        "ECE: 15 bins of equal width, for the estimate of P(the expert is right) that each system decides by."
     )
+
+
+def _looks(views: Sequence[JobStatus]) -> list[Look]:
+    """A look for each training, titled with its name, and with its id too where two have the same name."""
+    names = [view.name for view in views]
+    titles = [view.name if names.count(view.name) == 1 else f"{view.name} ({view.id[:4]})" for view in views]
+    return looks_of([view.config.surrogate if view.config else "" for view in views], titles)
 
 
 def draw_list(views: Sequence[JobStatus]) -> None:

@@ -46,12 +46,12 @@ WORDS = {
     "sgd": "SGD (Nesterov)",
     "adamw": "AdamW",
     "adam": "Adam",
-    "cosine_warmup": "cosine, after a warm-up",
+    "cosine_warmup": "cosine with warm-up",
     "one_cycle": "one cycle",
     "flip": "flips",
     "crop_flip": "shifts and flips",
     "crop_flip_colour": "shifts, flips and colours",
-    "sqrt": "root of balanced",
+    "sqrt": "square root of balanced",
 }
 KINDS = {"per_class": "Simulated", "human": "People", "learned": "Trained network"}
 
@@ -79,7 +79,7 @@ def draw() -> Plan:
         format_func=lambda key: SURROGATES[key].title,
         key=state.key("surrogates"),
         persist_state="session",
-        help="The losses to train with, a training each. They share all other settings.",
+        help="The surrogate losses. Each one is a training of its own, with the same settings otherwise.",
     )
     settings = _draw_settings()
     expert = _draw_expert(name, dataset)
@@ -140,7 +140,7 @@ def _draw_dataset() -> str:
         key=state.key("dataset"),
         persist_state="session",
         on_change=lambda: _fill_settings(first_start(state.setting("dataset"))),
-        help="Those that are not on this server can be looked at, and the page says how to get them.",
+        help="For a data set that is not on this server the page says how to get it.",
     )
 
 
@@ -157,13 +157,13 @@ def _missing(name: str) -> str:
 
 def _draw_network(dataset: TrainDataset) -> str:
     st.menu_button(
-        "Settings to start from",
+        "Presets",
         list(dataset.starts),
         key=state.key("start"),
         on_click=lambda: _fill_settings(dataset.starts[state.setting("start")]),
         icon=":material/tune:",
         width="stretch",
-        help="Sets the network and all that is below it, but for the expert",
+        help="Sets the network and everything below it, except the expert",
     )
     if state.setting("network") not in dataset.networks:
         state.set_setting("network", network_of(next(iter(dataset.starts.values()))))
@@ -171,8 +171,8 @@ def _draw_network(dataset: TrainDataset) -> str:
         "Network",
         dataset.networks,
         format_func=lambda key: NETWORKS[key].title,
-        help="The paper has Wide ResNet 28-4 for CIFAR-10 and ResNet34 for HAM10000. EfficientNet-Lite0 and ResNet34 "
-        "start from ImageNet; the first stages of EfficientNet-Lite0 stay as they are.",
+        help="The paper uses Wide ResNet 28-4 for CIFAR-10 and ResNet34 for HAM10000. EfficientNet-Lite0 and ResNet34 "
+        "start from ImageNet weights; the first stages of EfficientNet-Lite0 are frozen.",
         key=state.key("network"),
         persist_state="session",
     )
@@ -194,17 +194,17 @@ def _draw_expert(name: str, dataset: TrainDataset) -> dict[str, Any]:
         )
     if kind == "human":
         who = st.selectbox(
-            "In training it is",
+            "Annotators",
             list(dataset.people),
             format_func=lambda key: dataset.people[key],
             key=state.key("people"),
             persist_state="session",
-            help="What people said of these very images. On the test images the expert is one of the people of "
-            "CIFAR-10H, an answer drawn for each image.",
+            help="Recorded answers to these very images. On the test images, the answer of one person of CIFAR-10H is "
+            "drawn for each image.",
         )
         return {"kind": "human", "name": who}
     if kind == "learned":
-        st.caption("An MLP-Mixer that was trained on the same training images and sees age, sex and site too.")
+        st.caption("An MLP-Mixer trained on the same training images. It also sees age, sex and site.")
         return {"kind": "learned", "name": dataset.trained_expert}
     with st.expander("Expert", icon=":material/person:", expanded=True):
         accuracy, wrong = expert_panel.draw(name, dataset.lab.class_names, dataset.lab.class_titles)
@@ -214,12 +214,12 @@ def _draw_expert(name: str, dataset: TrainDataset) -> dict[str, Any]:
 def _draw_settings() -> dict[str, Any]:
     """Each of SETTINGS."""
     with st.expander("Training", icon=":material/tune:"):
-        _number("Epochs, at most", "epochs", "One epoch looks at each training case once.", most=MAX_EPOCHS)
-        _number("Batch size", "batch_size", "Cases a step, at most.")
-        _rate("Learning rate", "learning_rate", "The peak of the schedule.")
+        _number("Epochs (maximum)", "epochs", "One epoch passes over each training case once.", most=MAX_EPOCHS)
+        _number("Batch size", "batch_size", "Cases per step.")
+        _rate("Learning rate", "learning_rate", "The highest rate of the schedule.")
         _choice("Optimiser", "optimizer", OPTIMIZERS)
-        _choice("Schedule of the rate", "schedule", SCHEDULES)
-        _number("Warm-up epochs", "warmup_epochs", "Of the schedule cosine_warmup alone.", least=0)
+        _choice("Learning-rate schedule", "schedule", SCHEDULES)
+        _number("Warm-up epochs", "warmup_epochs", "For the cosine schedule with warm-up only.", least=0)
         _choice("Augmentation", "augment", AUGMENTATIONS)
         st.number_input(
             "Patience",
@@ -230,21 +230,21 @@ def _draw_settings() -> dict[str, Any]:
             key=state.key("patience"),
             persist_state="session",
             placeholder="never stop early",
-            help="Stop after so many epochs without a lower loss on validation. Empty: never.",
+            help="Stop after this many epochs without a lower validation loss. Empty: never.",
         )
     with st.expander("More settings", icon=":material/settings:"):
-        _rate("Momentum", "momentum", "Of SGD, or beta 1 of Adam and AdamW.")
-        _rate("Weight decay", "weight_decay", "On all weights.")
+        _rate("Momentum", "momentum", "Of SGD; for Adam and AdamW, beta 1.")
+        _rate("Weight decay", "weight_decay", "For all weights.")
         _choice("Class weights", "class_weights", CLASS_WEIGHTS)
         _choice("Precision", "precision", PRECISIONS)
-        _toggle("Answers anew in each epoch", "redraw_answers", "A simulated expert alone can answer anew.")
+        _toggle("Redraw the answers in each epoch", "redraw_answers", "Only for simulated experts.")
         _toggle(
             "As the paper's authors ran it",
             "reference",
-            "Losses in bits, answers anew in each batch and evaluation, batch statistics at evaluation.",
+            "Losses in bits, new answers in each batch and evaluation, batch statistics in evaluation.",
         )
-        _number("Seed", "seed", "Of first weights, batches, augmentation and the expert's answers.", least=0)
-        _number("Seed of the split", "split_seed", "Decides which cases are for training.", least=0)
+        _number("Seed", "seed", "For initial weights, batches, augmentation and the expert's answers.", least=0)
+        _number("Seed of the split", "split_seed", "Determines which cases are used for training.", least=0)
     return {name: state.setting(name) for name in SETTINGS}
 
 

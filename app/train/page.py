@@ -1,4 +1,4 @@
-"""Train: which system do I want, and how is its training going?"""
+"""Train: which system shall be trained, and how is its training going?"""
 
 import streamlit as st
 
@@ -11,10 +11,10 @@ POLL_SECONDS = 1.5
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     st.title("Train", anchor=False, width="content")
-    st.markdown("Which system do I want, and how is its training going?", width="content")
+    st.markdown("Train whole networks in the background, and watch them.", width="content")
 board = jobs_board.job_board()
 if state.has_bad_link():
-    st.warning("The address does not hold the link of a training: perhaps a part of it is missing.")
+    st.warning("The address does not contain a complete link to a training.")
 with st.sidebar:
     plan = form.draw()
 if plan.dataset == "ham10000":
@@ -33,14 +33,14 @@ def live() -> None:
         st.rerun()
     cards.draw(board, state.watched())
     if views:
-        st.header("All trainings here", anchor=False)
+        st.header("All trainings on this server", anchor=False)
         cards.draw_list(views)
 
 
 live()
 if not jobs:
     st.info(
-        "Nothing has been trained here yet. Choose a system in the side bar, or start with the smallest:",
+        "Nothing has been trained here yet. Choose a system in the sidebar, or start with the smallest:",
         icon=":material/model_training:",
     )
     st.button("Fill in a quick run on handwritten digits", icon=":material/bolt:", on_click=form.quick)

@@ -16,7 +16,7 @@ from l2d_core.common.paths import RUNS_ROOT
 from l2d_core.config import RunConfig
 from l2d_core.surrogates import SURROGATES
 
-KINDS = {"human": "people's recorded answers", "learned": "a trained network"}
+KINDS = {"human": "recorded answers of people", "learned": "a trained network as the expert"}
 DOUBLE_CLICK_SECONDS = 2.0
 
 
@@ -41,7 +41,7 @@ def draw(board: JobBoard, plan: Plan) -> None:
         st.markdown(f"**{systems}** on **{DATASETS[plan.dataset].lab.title}**")
         st.caption(_describe(config))
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            st.text_input("Name", key=state.key("name"), max_chars=60, placeholder="a name, if you like", width=230)
+            st.text_input("Name", key=state.key("name"), max_chars=60, placeholder="optional", width=230)
             count = len(plan.configs)
             # No callback: it would start what was drawn last, and a setting may have changed with this very click.
             is_started = st.button(
@@ -54,7 +54,7 @@ def draw(board: JobBoard, plan: Plan) -> None:
                 "Estimate time and memory",
                 icon=":material/timer:",
                 key=state.key("estimate_go"),
-                help="Times a few steps on images of noise; takes some seconds, and longer for large networks",
+                help="Times a few steps on random images. This takes a few seconds, or longer for large networks",
             )
         if is_started:
             _start(board, plan)
@@ -67,7 +67,7 @@ def _describe(config: RunConfig) -> str:
     cases = DATASETS[config.dataset].sizes[0]
     about = "about " if config.dataset in ("ham10000", "galaxy_zoo") else ""
     stop = (
-        f", fewer where {config.patience} bring no better loss"
+        f", or fewer if the validation loss does not improve for {config.patience} epochs"
         if (config.patience or config.epochs) < config.epochs
         else ""
     )
@@ -79,7 +79,7 @@ def _expert(config: RunConfig) -> str:
     if not accuracy:
         return KINDS.get(config.expert.kind, config.expert.kind)
     span = " to ".join(f"{share:.0%}".replace("%", " %") for share in sorted({min(accuracy), max(accuracy)}))
-    return f"a simulated expert that knows {span} of a class"
+    return f"a simulated expert with an accuracy of {span} per class"
 
 
 def _start(board: JobBoard, plan: Plan) -> None:
@@ -120,15 +120,15 @@ def _draw_estimate(plan: Plan, config: RunConfig, is_wanted: bool) -> None:
 
 
 _HELP = (
-    "Measured a moment ago with what else this machine is doing, without the time to start and to read the data. "
-    "Memory is that of the process, with all data in it."
+    "Measured just now, with everything else that runs on this machine, without the time for starting and reading "
+    "data. Memory is that of the whole process, with all data."
 )
 
 
 def _in_words(estimate: Estimate, places: int, count: int) -> str:
     rounds = -(-count // places)
     parts = [
-        f":material/timer: About **{duration(estimate.seconds)}** a system",
+        f":material/timer: About **{duration(estimate.seconds)}** per system",
         f"{duration(rounds * estimate.seconds)} for all {count}, {places} at once" if rounds > 1 else "",
         f"{estimate.images_per_second:,.0f} images/s on {estimate.device.upper()}",
         f"**{estimate.bytes / 1e9:.1f} GB** of memory each",
@@ -146,19 +146,19 @@ def duration(seconds: float) -> str:
 def _estimate(dataset: str, config: RunConfig) -> _Estimated:
     from l2d_core.sweeps.cluster import CPU_COUNT, plan_workers
 
-    menu, bar = DATASETS[dataset], st.progress(0.0, "Starts a process and times a few steps")
+    menu, bar = DATASETS[dataset], st.progress(0.0, "Starting a process and timing a few steps")
     places, threads = plan_workers("auto", CPU_COUNT)
     workers = _estimator()
 
     def on_progress(share: float) -> bool:
-        bar.progress(share, "Times a few steps")
+        bar.progress(share, "Timing a few steps")
         return True
 
     arguments = (config.to_json(), menu.image_shape, menu.sizes, menu.lab.class_names, menu.bytes_a_number, threads)
     try:
         return _Estimated(config, workers.run(*arguments, on_progress=on_progress), places)
     except WorkerLost:
-        problem = "The trial was ended, perhaps for lack of memory: take smaller batches or a smaller network."
+        problem = "The trial was killed, perhaps for lack of memory. Try smaller batches or a smaller network."
         return _Estimated(config, None, places, problem)
     except (ValueError, OSError, RuntimeError) as problem:
         return _Estimated(config, None, places, without_path(RUNS_ROOT.resolve(), problem))

@@ -1,4 +1,4 @@
-"""A training in words: its state, its progress, its settings, and its results so far."""
+"""A training in words: its state, progress, settings, and results so far."""
 
 from app.jobs.board import JobStatus
 from app.jobs.folder import MAX_NAME
@@ -37,10 +37,10 @@ MARK = '<span class="mark" style="background: {{ color }}"></span>'
 
 
 def state(view: JobStatus) -> str:
-    """The state with its details: "interrupted at epoch 7", "number 2 in line"."""
+    """The state with its details: "interrupted at epoch 7", "number 2 in the queue"."""
     epochs = len(view.history)
     if view.state == QUEUED:
-        return f"number {view.place} in line"
+        return f"number {view.place} in the queue"
     if view.state == INTERRUPTED:
         return f"interrupted at epoch {epochs}" if epochs else "interrupted before its first epoch was done"
     if view.state == STOPPED:
@@ -89,16 +89,16 @@ def how_far(view: JobStatus) -> str:
     if view.config is None:
         return ""
     if view.state in (STARTING, QUEUED):
-        return "Waits for a free place" if view.state == QUEUED else "Starts, and reads its data"
+        return "Waiting for a free place" if view.state == QUEUED else "Starting and reading its data"
     epochs, total, progress = len(view.history), view.config.epochs, view.progress
     if view.state == STOPPING:
-        return f"Keeps its best so far, after epoch {epochs:,} of {total:,}" if epochs else "Ends"
+        return f"Saving the best network so far, after epoch {epochs:,} of {total:,}" if epochs else "Stopping"
     if view.state != RUNNING:
         spent = f" in {clock(view.wall_seconds)}" if epochs else ""
-        why = ", as the loss fell no more" if view.state == DONE and epochs < total else ""
+        why = ", since the loss stopped falling" if view.state == DONE and epochs < total else ""
         return f"{epochs:,} of {total:,} epochs{spent}{why}"
     if progress is None:
-        return f"Epoch {min(epochs + 1, total):,} of {total:,}: begins"
+        return f"Epoch {min(epochs + 1, total):,} of {total:,}: starting"
     within = share_done(view) * total - epochs
     parts = [
         f"Epoch {min(epochs + 1, total):,} of {total:,}: {100 * min(1.0, max(0.0, within)):.0f} %",

@@ -1,4 +1,4 @@
-"""The command line: each command is one function, which imports what it needs only when it runs."""
+"""The command line: each command is one function, which imports what it needs when it runs."""
 
 import os
 import sys
@@ -25,9 +25,9 @@ INTERRUPTED, BROKEN_PIPE, TERMINATED = 130, 141, 143
 MAX_SEEDS = 10_000
 
 app = SubcommandApp()
-app.command(pretrain, name="pretrain", help="Make what is shipped in the folder pretrained/.")
+app.command(pretrain, name="pretrain", help="Create the contents of the folder pretrained/.")
 data = SubcommandApp()
-app.command(data, name="data", help="Say what the folder of a data set holds.")
+app.command(data, name="data", help="Describe the folder of a data set.")
 
 
 @app.command(name="train")
@@ -39,14 +39,14 @@ def train(
     device: str = "auto",
     options: Annotated[RunOptions, tyro.conf.arg(name="")],
 ) -> None:
-    """Train a system and keep the run in a folder; the same command again goes on where it was stopped.
+    """Train a system and save the run in a folder. The same command resumes a run that was stopped.
 
     Args:
         out: The folder of the run.
-        config: A JSON file of settings, such as config.json of a run; options that are given count more.
+        config: A JSON file of settings, such as config.json of a run. Options override it.
         data_root: The folder of the data sets: cifar-10-batches-py/ or cifar10/, cifar10n/ and cifar10h/, ham10000/.
         device: auto, cpu, cuda, cuda:1, mps, ...
-        options: The settings themselves.
+        options: The settings.
     """
     from l2d_core.runs.table import markdown_table
 
@@ -56,7 +56,7 @@ def train(
 
 @app.command(name="evaluate")
 def evaluate(runs: Annotated[tuple[Path, ...], tyro.conf.Positional], /) -> None:
-    """Print the measures of runs side by side, on their test and validation cases, as Markdown.
+    """Print the measures of runs on their test and validation cases, side by side, as Markdown.
 
     Args:
         runs: Folders of runs.
@@ -86,28 +86,28 @@ def sweep(
     threads: int | None = None,
     options: Annotated[RunOptions, tyro.conf.arg(name="")],
 ) -> None:
-    """Train many systems at once, on this machine or a Dask cluster, each into its own folder, and print one table.
+    """Train many systems at once, on this machine or a Dask cluster, each in its own folder, and print one table.
 
-    The same command again takes runs that are done as they are, and goes on with the others after their last epoch.
+    The same command again skips runs that are done and resumes the others after their last epoch.
 
     Args:
         file: A JSON file, {"base": {settings}, "grid": {"surrogate": ["softmax", ...], "seed": [0, 1]}} or {"base":
-            {settings}, "runs": [{settings}, ...]}; or none, and the runs are of all surrogates and seeds.
-        out: The folder of the sweep, for a run folder each and results.csv; each worker needs it at the same path.
-        config: Without a file: a JSON file of settings for all runs; options that are given count more.
-        surrogates: Without a file: softmax, one_vs_all, asymmetric_softmax.
-        seeds: Without a file: how many, from --seed on.
-        data_root: The folder of the data sets; each worker needs it at the same path.
-        device: auto, cpu, cuda, mps, ..., on the worker.
-        scheduler: Of a Dask cluster, as tcp://HOST:8786; without one, worker processes on this machine.
-        workers: How many processes on this machine; a GPU each, or on the CPU a core each.
-        threads: Of torch in each training; the last bits of its numbers depend on it.
-        options: The settings themselves, without a file.
+            {settings}, "runs": [{settings}, ...]}. Without it, there is one run per surrogate and seed.
+        out: The folder for the run folders and results.csv. All workers need it at the same path.
+        config: Without a file: a JSON file of settings for all runs. Options override it.
+        surrogates: Without a file: any of softmax, one_vs_all, asymmetric_softmax.
+        seeds: Without a file: the number of seeds, starting at --seed.
+        data_root: The folder of the data sets. All workers need it at the same path.
+        device: auto, cpu, cuda, mps, ..., of the workers.
+        scheduler: Address of a Dask scheduler, as in tcp://HOST:8786. Without it, worker processes on this machine.
+        workers: Number of processes on this machine; by default one per GPU or, on the CPU, one per core.
+        threads: Threads of torch per training. The last bits of the results depend on it.
+        options: The settings, without a file.
     """
     from l2d_core.sweeps.plan import read_sweep, vary
 
     if file is not None and (options or config or surrogates or seeds != 1):
-        raise ValueError(f"settings come from {file} or from options, not both: put them into its base or grid")
+        raise ValueError(f"settings come either from {file} or from options: put them all into its base or grid")
     planned = read_sweep(file) if file else vary(make_config(options, config), surrogates, seeds)
     where = {"device": device, "scheduler": scheduler, "workers": workers, "threads": threads}
     _run_sweep(planned, out, data_root=data_root, **where)
@@ -118,11 +118,11 @@ def _run_sweep(planned: "Sweep", out: Path, **where: Any) -> None:
     from l2d_core.sweeps.cluster import run_many
     from l2d_core.sweeps.results import markdown, tell
 
-    print(f"{out}: {len(planned.configs)} runs; Ctrl-C stops them, with the best so far kept", flush=True)
+    print(f"{out}: {len(planned.configs)} runs. Ctrl-C stops them and saves the best so far", flush=True)
     try:
         table = run_many(planned.configs, out=out, problems=planned.problems, on_change=tell(sys.stdout), **where)
     except KeyboardInterrupt:
-        print(f"\n{out} keeps what is done; the same command goes on from there")
+        print(f"\n{out} holds what is done; the same command resumes the rest")
         raise
     print(f"\n{markdown(table)}")
     if set(table["state"]) != {"done"}:
@@ -144,25 +144,25 @@ def import_predictions(
     id: str = "",
     class_names: tuple[str, ...] = (),
 ) -> None:
-    """Make scores of another program's predictions, a CSV or Parquet file with a row a case.
+    """Convert the predictions of another program, a CSV or Parquet file with one row per case, to scores.
 
     Args:
         file: The table.
         out: The .npz file to write.
-        surrogate: In whose way the scores are read.
-        domain: What the scores are.
+        surrogate: The surrogate that the scores come from.
+        domain: Whether the scores are logits or probabilities.
         label: The column of the true class, by name or number from 0.
-        answers: The columns of what each expert said; empty or -1: not asked.
-        scores: The columns of the classes' scores, in order.
+        answers: The columns of the experts' answers. Empty or -1: not asked.
+        scores: The columns of the class scores, in order.
         defer: The columns of the deferral scores, in the order of answers.
-        id: The column of the cases' names; the row's number, if left out.
-        class_names: Of the classes, in the order of scores; the names of those columns, if left out.
+        id: The column of the case ids. By default, the row number.
+        class_names: The class names, in the order of scores. By default, the names of those columns.
     """
     from l2d_core.comparison.mapped_tables import Columns, read_predictions, to_scores
     from l2d_core.comparison.systems import confidence_note
 
     if out.resolve() == file.resolve():
-        raise ValueError(f"--out must be another file than the table, got {out} twice")
+        raise ValueError(f"--out must not be the table itself, got {out} twice")
     columns = Columns(label, answers, scores, defer, id)
     made = to_scores(
         read_predictions(file), columns, surrogate=surrogate, domain=domain, class_names=class_names or None
@@ -205,25 +205,25 @@ def reproduce_result(
     workers: int | None = None,
     threads: int | None = None,
 ) -> None:
-    """Reproduce a result of the paper, our numbers beside the paper's, or all of them.
+    """Reproduce one result of the paper, or all: our numbers beside the published ones.
 
     Args:
         name: A figure or table; k and coverage, accuracy against the classes the expert knows, and against coverage;
             ham10000, the risk of asking; budgets, error against how many may be deferred; temperature of the rejector;
             answers, drawn once or anew in each epoch.
-        seeds: How many.
-        scale: quick, heads on shipped features, in seconds; cpu, whole small networks, some minutes each; paper, wide
-            residual networks as the authors ran them, at least 3 seeds, for a GPU. The last two need --out, and go on
-            where they were.
-        out: A folder for the tables as CSV, a manifest and a page as Markdown, and the runs of whole networks.
-        epochs: Of whole networks, in place of the scale's.
-        reference: As the paper's authors ran it, where their code and logs differ from what the paper says; of whole
-            networks there are no budgets so. The scale paper always is.
+        seeds: Number of seeds.
+        scale: quick: heads on shipped features, in seconds. cpu: small whole networks, some minutes each. paper: wide
+            residual networks as the authors ran them, at least 3 seeds, for a GPU. The last two need --out, and can be
+            resumed.
+        out: A folder for the tables (CSV), a manifest, a page (Markdown), and the runs of whole networks.
+        epochs: Epochs of whole networks, instead of the default of the scale.
+        reference: Follow the authors' code and logs where they differ from the paper. Not available for the budgets of
+            whole networks. Always on at the scale paper.
         data_root: The folder of the data sets, for whole networks.
         device: auto, cpu, cuda, mps, ..., for whole networks.
-        scheduler: Of a Dask cluster, as tcp://HOST:8786; without one, worker processes on this machine.
-        workers: How many processes on this machine.
-        threads: Of torch in each training.
+        scheduler: Address of a Dask scheduler, as in tcp://HOST:8786. Without it, worker processes on this machine.
+        workers: Number of processes on this machine.
+        threads: Threads of torch per training.
     """
     from l2d_core.reproductions.reproduce import as_markdown, design_of, reproduce, reproduce_all
     from l2d_core.reproductions.request import Request
@@ -246,12 +246,12 @@ def reproduce_result(
 
 def _note_unused(options: dict[str, object]) -> None:
     if unused := ", ".join(f"--{name}" for name, value in options.items() if value is not None):
-        print(f"note: no whole network is trained at the scale quick, so {unused} has no effect", file=sys.stderr)
+        print(f"note: the scale quick trains no whole networks, so {unused} has no effect", file=sys.stderr)
 
 
 @app.command(name="doctor")
 def doctor(*, data_root: Path = DATA_ROOT, device: str = "auto") -> None:
-    """Say what there is to work with: versions, device, bfloat16, threads, data sets, free disk.
+    """Print what is available here: versions, device, bfloat16, threads, data sets, free disk space.
 
     Args:
         data_root: The folder of the data sets.
@@ -268,10 +268,10 @@ def doctor(*, data_root: Path = DATA_ROOT, device: str = "auto") -> None:
 
 @data.command(name="ham10000")
 def data_ham10000(root: Annotated[Path, tyro.conf.Positional] = DATA_ROOT, /) -> None:
-    """Say what a folder of HAM10000 holds: what was joined, left over, doubled and odd.
+    """Describe a folder of HAM10000: what was joined, left over, duplicated or unusual.
 
     Args:
-        root: The folder that holds ham10000/, or the data set's own.
+        root: The folder that contains ham10000/, or that folder itself.
     """
     from l2d_core.datasets import ham10000
 
@@ -296,6 +296,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except MemoryError:
-        print("error: this takes more memory than there is", file=sys.stderr)
+        print("error: not enough memory", file=sys.stderr)
         return WRONG_INPUT
     return 0

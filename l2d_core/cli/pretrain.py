@@ -1,4 +1,4 @@
-"""The commands that make what is shipped in pretrained/, one function each, as in `commands`."""
+"""The commands that create the contents of pretrained/, one function each, as in `commands`."""
 
 import io
 import sys
@@ -27,14 +27,14 @@ def pretrain_features(
     out: Path = Path("pretrained/features"),
     weights: Path | None = None,
 ) -> None:
-    """Make feature banks: images or tweets through a frozen network, onto principal components.
+    """Make feature banks: outputs of a frozen network for images or tweets, projected onto principal components.
 
     Args:
-        data_root: The folder that holds cifar10/, ham10000/, galaxy_zoo/ and hate_speech/, or that of the one wanted.
-        dataset: Which bank to make.
+        data_root: The folder that contains cifar10/, ham10000/, galaxy_zoo/ and hate_speech/, or one of these folders.
+        dataset: The bank to make.
         out: The folder to write the .npz files to.
-        weights: A .safetensors file with timm's weights, where neither their package nor the hub is at hand; for
-            hate_speech, a folder with the sentence encoder's.
+        weights: A .safetensors file with timm's weights, where neither their package nor the hub is available; for
+            hate_speech, a folder with those of the sentence encoder.
     """
     from l2d_core.datasets.feature_bank import BANKS
     from l2d_core.models.backbones import efficientnet_lite0
@@ -62,14 +62,14 @@ def pretrain_runs(
     work: Path = Path("runs"),
     out: Path | None = None,
 ) -> None:
-    """Train what is shipped of a data set, a run a surrogate, and copy the runs without checkpoints.
+    """Train the shipped runs of a data set, one per surrogate, and copy them without checkpoints.
 
     Args:
         dataset: cifar10, the paper's first experiment, or ham10000, fine-tuned on images of 150 x 200.
         data_root: The folder of the data sets.
         device: auto, cpu, cuda, cuda:1, mps, ...
-        work: The folder to train in, for a run folder each; runs that are done there are taken as they are.
-        out: The folder to copy them to; pretrained/runs, or pretrained/ham10000, if it is left out.
+        work: The folder for the run folders. Runs that are done there are not trained again.
+        out: The folder to copy them to; by default pretrained/runs or pretrained/ham10000.
     """
     from l2d_core.experiment import copy_in_eight_bits
     from l2d_core.runs.shipped import SHIPPED
@@ -88,12 +88,12 @@ def pretrain_expert(
     reference: bool = False,
     out: Path = Path("pretrained/ham10000/expert"),
 ) -> None:
-    """Train the paper's expert for HAM10000, an MLP-Mixer that sees age, sex and site, and keep its answers.
+    """Train the paper's expert for HAM10000, an MLP-Mixer that sees age, sex and site, and store its answers.
 
     Args:
-        data_root: The folder that holds ham10000/.
+        data_root: The folder that contains ham10000/.
         device: auto, cpu, cuda, cuda:1, mps, ...
-        reference: The expert sees dx_type too, as in the authors' code; it leaks the answer.
+        reference: The expert also sees dx_type, as in the authors' code, which leaks the answer.
         out: The folder to write the network, its answers and its measures to.
     """
     from l2d_core.common.environment import pick_device
@@ -121,7 +121,7 @@ def pretrain_lesions(*, data_root: Path = DATA_ROOT, out: Path = Path("pretraine
     it catches of CIFAR-10 and Galaxy Zoo where they lie under data_root; the test cases' metadata and thumbnails.
 
     Args:
-        data_root: The folder that holds ham10000/.
+        data_root: The folder that contains ham10000/.
         out: The folder of what is shipped, with the run ham10000/ham10000-one_vs_all; features/ and ham10000/ are
             written to.
     """
@@ -149,7 +149,7 @@ def pretrain_lesions(*, data_root: Path = DATA_ROOT, out: Path = Path("pretraine
 
 
 def train_with_progress(config: RunConfig, data_root: Path, device: str, out: Path) -> "Run":
-    """Run an experiment and print its progress, and on an interrupt what is kept."""
+    """Run an experiment and print its progress; on an interrupt, also what was saved."""
     from l2d_core.experiment import run_experiment
     from l2d_core.runs.folder import read_environment, split_notes
     from l2d_core.runs.lock import hold, is_held
@@ -159,13 +159,13 @@ def train_with_progress(config: RunConfig, data_root: Path, device: str, out: Pa
     on_step, on_epoch = training_progress(config, sys.stdout or io.StringIO())
     watched = {"on_epoch": on_epoch, "on_step": on_step}
     if is_held(out):
-        raise OSError(f"another program trains in {out} at this moment: wait, or choose another folder")
+        raise OSError(f"another program is training in {out}: wait, or choose another folder")
     try:
         with hold(out):
             run = run_experiment(config, data_root=data_root, device=device, folder=out, **watched)
     except KeyboardInterrupt:
         if out.is_dir() and read_environment(out)["state"] == "stopped":
-            print(f"\n{out} has the best model so far, and its scores; the same command goes on from there")
+            print(f"\n{out} holds the best model so far and its scores; the same command resumes the training")
         raise
     print(f"{out}: {len(run.history)} epochs, {run.environment['wall_seconds']:,.0f} s")
     if notes := "; ".join(filter(None, split_notes(run.environment))):

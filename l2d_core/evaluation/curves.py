@@ -48,61 +48,23 @@ def budget_curve(scores: Scores, margin: ArrayLike, budgets: ArrayLike, *, force
     return pd.DataFrame({"budget": budgets, **columns})
 
 
-def optimal_curve(scores: Scores) -> pd.DataFrame:
-    """The best system accuracy at each coverage, by a rule that knows which side is right.
-
-    It keeps first what only the machine gets right, then what both or neither do, then what only the expert
-    does. Columns coverage, system_accuracy; straight lines between the rows.
-    ValueError where an answer is missing.
-    """
-    return pd.DataFrame(optimal_columns(*_who_is_right(scores)))
-
-
-def random_curve(scores: Scores) -> pd.DataFrame:
-    """The expected system accuracy at each coverage, where chance picks who decides.
-
-    A straight line from the expert alone to the machine alone. Columns coverage, system_accuracy; two rows.
-    ValueError where an answer is missing.
-    """
-    return pd.DataFrame(random_columns(*_who_is_right(scores)))
-
-
 def curves_at(scores: Scores, margin: ArrayLike, coverages: ArrayLike) -> Columns:
-    """`coverage_curve`, `optimal_curve` and `random_curve` at given coverages, as `curve_at` reads them.
+    """Accuracies at given coverages (M,), so that those of several seeds can be averaged.
 
-    Returns system_accuracy, machine_accuracy, optimal and random, (M,) each; the last two are system accuracies.
-    The same numbers without a table in between, for callers that are in a hurry. Errors as in these.
+    Returns (M,) each: system_accuracy and machine_accuracy, as in `coverage_curve`, and two system accuracies for
+    reference: "optimal", of a rule that knows who is right, and "random", where chance picks who decides. Between two
+    rows of a curve the numbers of right and of kept cases run in straight lines, as splitting the tied cases at random
+    gives on average; NaN where an accuracy would be over 0 cases.
+
+    Errors as in `coverage_curve`; ValueError on a coverage outside 0..1.
     """
     coverages = as_floats("coverages", coverages)
     require_range("coverages", coverages, 0, 1)
     return columns_at(as_floats("margin", margin, (len(scores),)), *_who_is_right(scores), coverages)
 
 
-def curve_at(curve: pd.DataFrame, coverages: ArrayLike) -> pd.DataFrame:
-    """A curve read at given coverages, so that curves of several seeds can be averaged.
-
-    Between two rows the numbers of right and of kept cases run in straight lines: that is what splitting the
-    cases between them at random gives on average. Columns: coverage, and those of system_accuracy,
-    machine_accuracy and expert_accuracy that the curve has; NaN where they would be over 0 cases.
-
-    curve: from `coverage_curve`, `optimal_curve` or `random_curve`; coverages (M,) in 0..1.
-    ValueError on a curve that does not run from coverage 0 to 1, or a coverage out of range.
-    """
-    coverages = as_floats("coverages", coverages)
-    require_range("coverages", coverages, 0, 1)
-    _coverage_axis(curve)
-    return pd.DataFrame(read_at({name: curve[name].to_numpy(np.float64) for name in curve.columns}, coverages))
-
-
 def _who_is_right(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
     return machine_is_right(scores), expert_is_right(scores)
-
-
-def _coverage_axis(curve: pd.DataFrame) -> np.ndarray:
-    coverage = curve["coverage"].to_numpy(np.float64)
-    if coverage[0] != 0 or coverage[-1] != 1 or (np.diff(coverage) <= 0).any():
-        raise ValueError("the curve's coverage must rise from 0 to 1; a budget curve cannot be read by coverage")
-    return coverage
 
 
 # The columns of the curves. machine, expert: (N,) bool each, whether it is right.
@@ -136,7 +98,9 @@ def budget_columns(margin: np.ndarray, machine: np.ndarray, expert: np.ndarray, 
 
 
 def optimal_columns(machine: np.ndarray, expert: np.ndarray) -> Columns:
-    """The columns of `optimal_curve`."""
+    """The best system accuracy at each coverage: cases that only the machine gets right are kept first, those that only
+    the expert gets right last.
+    """
     n, only_machine, only_expert = len(machine), (machine & ~expert).sum(), (expert & ~machine).sum()
     n_kept = np.unique([0, only_machine, n - only_expert, n])
     gained = np.minimum(n_kept, only_machine)
@@ -145,7 +109,7 @@ def optimal_columns(machine: np.ndarray, expert: np.ndarray) -> Columns:
 
 
 def random_columns(machine: np.ndarray, expert: np.ndarray) -> Columns:
-    """The columns of `random_curve`."""
+    """The expected system accuracy of random deferral: a straight line from the expert alone to the machine alone."""
     return {"coverage": np.array([0.0, 1.0]), "system_accuracy": np.array([expert.mean(), machine.mean()])}
 
 
@@ -164,7 +128,7 @@ def accuracy_columns(machine: np.ndarray, expert: np.ndarray, n_kept: np.ndarray
 
 
 def read_at(curve: Mapping[str, np.ndarray], coverages: np.ndarray) -> Columns:
-    """The columns of `curve_at`, of a curve whose coverage rises from 0 to 1."""
+    """A curve's columns, read at other coverages as in `curves_at`; its coverage rises from 0 to 1."""
     known = curve["coverage"]
     # Each accuracy is a number of right cases over a number of cases; as shares of N both are straight lines.
     denominators = {

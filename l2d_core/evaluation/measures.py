@@ -107,7 +107,7 @@ SUMMARY = {
 }
 MEASURES = SUMMARY | {
     "value": Measure(
-        "Value at this price", "system accuracy less the price of asking, per case", of="system", better="higher"
+        "Value at this cost", "system accuracy less the cost of asking, per case", of="system", better="higher"
     ),
     "squared_calibration_error": Measure(
         "Squared calibration error",

@@ -18,7 +18,7 @@ SHORT = RunConfig(
     patience=None,
 )
 LONG = replace(SHORT, epochs=5000)
-PATIENCE_SECONDS = 120
+PATIENCE_SECONDS = 240  # trainings give way to all else that a busy machine does
 
 
 def wait_until(is_so, what):

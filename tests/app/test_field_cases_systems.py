@@ -29,8 +29,8 @@ from train_page import FakeBoard, open_train
 
 from app.compare import numbers as compare_numbers
 from app.compare import report as compare_report
-from app.compare.board import Comparison, View
-from app.compare.scene import Scene
+from app.compare.board import Comparison, EstimateSettings
+from app.compare.evaluation import Evaluation
 from app.jobs import board as jobs_board
 from app.jobs.folder import Record, read_job, write_record
 from app.paper import parts as paper_parts
@@ -90,18 +90,20 @@ def scene_without_a_class(view=None):
     rows = np.flatnonzero(scores[0].labels < 2)
     parts = ("logits", "labels", "answers", "ids")
     scores = [replace(one, **{name: getattr(one, name)[rows] for name in parts}) for one in scores]
-    return Scene(Comparison([System(f"s{k}", one, one) for k, one in enumerate(scores)]), view or View(), 0.0, 1.0)
+    return Evaluation(
+        Comparison([System(f"s{k}", one, one) for k, one in enumerate(scores)]), view or EstimateSettings(), 0.0, 1.0
+    )
 
 
 @tried("C4", last_of_three=2)
 def test_of_a_class_without_cases_the_tables_say_so(given):
-    scene = scene_without_a_class()
-    table = compare_numbers.class_table(scene.classes, scene.experts)
+    evaluation = scene_without_a_class()
+    table = compare_numbers.class_table(evaluation.classes, evaluation.experts)
     shown = compare_numbers.as_text(table.set_index("class"))
     cells = shown.iloc[given].tolist()
     assert cells[0] == "0"
     assert set(cells[1:]) == {"no examples"}
-    assert compare_report.page(scene).count("no examples") == len(cells) - 1
+    assert compare_report.page(evaluation).count("no examples") == len(cells) - 1
 
 
 @tried("C4", of_the_paper="no examples")
@@ -125,15 +127,15 @@ def test_the_result_on_lesions_notes_which_classes_its_balanced_accuracies_leave
 
 @tried("A12", system="s0: system", machine="s0: machine")
 def test_plain_and_balanced_accuracy_stand_below_the_classes(given):
-    scene = scene_without_a_class()
-    table = compare_numbers.class_table(scene.classes, scene.experts).set_index("class")
+    evaluation = scene_without_a_class()
+    table = compare_numbers.class_table(evaluation.classes, evaluation.experts).set_index("class")
     missing = table.index[2]
     assert list(table.index[3:]) == ["all cases", f"mean of classes, without {missing}"]
-    assert (table["n"].iloc[3:] == scene.comparison.num_cases).all()
+    assert (table["n"].iloc[3:] == evaluation.comparison.num_cases).all()
     plain, balanced = table[given].iloc[3:]
     assert balanced == pytest.approx(table[given].iloc[:2].mean(), abs=0.11)
     name = {"s0: system": "system", "s0: machine": "machine_alone"}[given]
-    assert plain == round(100 * scene.numbers[0][name].value, 1)
+    assert plain == round(100 * evaluation.numbers[0][name].value, 1)
 
 
 @tried("C9", width=("equal_width", "15 bins"), mass=("equal_mass", "15 bins of equal mass"))
@@ -147,7 +149,7 @@ def test_every_ece_of_compare_has_its_n_its_bins_and_what_it_is(given, app):
         f"ECE: mean gap between estimate and share right, over bins, weighted by cases; estimates above 1 "
         f"set to 1. Here over {in_full}",
     )
-    report = compare_report.page(scene_without_a_class(View(strategy=strategy)))
+    report = compare_report.page(scene_without_a_class(EstimateSettings(strategy=strategy)))
     assert f"ECE ({in_full})" in report
 
 
@@ -165,9 +167,11 @@ def test_every_ece_of_the_live_lab_has_its_n_and_its_bins(given):
 def test_a_correction_from_one_outcome_is_flagged_on_the_page_and_in_the_report(given):
     right = made_scores(seed=5)
     validation = replace(right, answers=right.labels[:, None])
-    scene = Scene(Comparison([System("s", right, validation)]), View(recalibration=given), 0.0, 1.0)
-    assert "fitted on one outcome only" in compare_numbers.correction_words(scene.looks, scene.corrections)
-    assert "fitted on one outcome only" in compare_report.page(scene)
+    evaluation = Evaluation(
+        Comparison([System("s", right, validation)]), EstimateSettings(recalibration=given), 0.0, 1.0
+    )
+    assert "fitted on one outcome only" in compare_numbers.correction_words(evaluation.looks, evaluation.corrections)
+    assert "fitted on one outcome only" in compare_report.page(evaluation)
 
 
 WARNING = "image-level split, scores may be optimistic"

@@ -31,7 +31,7 @@ def link(browser, training):
     expect(tab.get_by_role("button", name="Train", exact=True)).to_be_visible(timeout=PATIENCE_MS)
     tab.get_by_text("Training", exact=True).click()
     tab.get_by_role("spinbutton", name="Patience").fill("")  # never stops early
-    tab.get_by_role("spinbutton", name="Epochs, at most").fill("100000")
+    tab.get_by_role("spinbutton", name="Epochs (maximum)").fill("100000")
     tab.get_by_role("button", name="Train", exact=True).click()  # the same click takes the number in
     card(tab).wait_for()
     expect(card(tab)).to_contain_text("starting")
@@ -39,7 +39,7 @@ def link(browser, training):
     expect(tab.get_by_role("spinbutton", name="Patience")).to_have_value("")
     tab.wait_for_url("**job=*")
     button(tab, "Link").click()
-    tab.get_by_text("Make a link that owns it").click()
+    tab.get_by_text("Show the owner's link").click()
     address = tab.get_by_text(re.compile(r"job=[0-9a-f]{16}\.")).inner_text()
     assert "." not in tab.url.partition("job=")[2]
     tab.close()
@@ -67,7 +67,7 @@ def button(tab, name):
 
 def epochs(tab):
     """How many epochs the chart's text tells of."""
-    told = tab.locator(".for-screen-readers").filter(has_text="Loss a case").text_content() or ""
+    told = tab.locator(".for-screen-readers").filter(has_text="Loss per case").text_content() or ""
     return int(re.search(r"after epoch (\d+)", told)[1])
 
 
@@ -95,7 +95,7 @@ def test_another_browser_sees_it_in_the_list_but_cannot_stop_it(browser, owner, 
     tab.goto(f"{training.address}/train")
     main = tab.get_by_test_id("stMainBlockContainer")
     main.get_by_role("button", name="Open", exact=True).click(timeout=PATIENCE_MS)
-    expect(card(tab)).to_contain_text("Only with its own link", timeout=PATIENCE_MS)
+    expect(card(tab)).to_contain_text("Only its owner", timeout=PATIENCE_MS)
     expect(card(tab)).to_contain_text("running")
     for name in ("Stop", "Resume", "Delete"):
         expect(button(tab, name)).to_have_count(0)
@@ -125,7 +125,7 @@ def test_its_secret_is_in_the_address_of_no_page_that_its_owner_walks_through(br
     assert not [address for address in addresses if secret in address]
     other = browser.new_page()
     other.goto(owner.url)
-    expect(card(other)).to_contain_text("Only with its own link", timeout=PATIENCE_MS)
+    expect(card(other)).to_contain_text("Only its owner", timeout=PATIENCE_MS)
     other.close()
 
 

@@ -148,7 +148,7 @@ def test_sigterm_ends_a_training_from_the_command_line_with_its_best_weights_and
         training.send_signal(signal.SIGTERM)  # schedulers may send it again while the scores are made
         output, errors = training.communicate(timeout=60)
     assert (training.returncode, errors) == (143, "terminated\n")
-    assert "has the best model so far, and its scores; the same command goes on from there" in output
+    assert "holds the best model so far and its scores; the same command resumes the training" in output
     kept = verify_run(folder)
     assert kept.environment["state"] == "stopped"
     assert 1 <= len(kept.history) < 1000

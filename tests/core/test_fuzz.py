@@ -26,7 +26,7 @@ from l2d_core.datasets import ham10000
 from l2d_core.datasets.ham10000.features import fit_age_scale, metadata_features
 from l2d_core.datasets.ham10000.fields import CLASS_NAMES
 from l2d_core.evaluation.accuracy import accuracies
-from l2d_core.evaluation.curves import budget_curve, coverage_curve, optimal_curve
+from l2d_core.evaluation.curves import budget_curve, coverage_curve, curves_at
 from l2d_core.evaluation.deferral import defer_by_argmax, defer_by_budget, deferral_order, num_within_budget
 from l2d_core.evaluation.recalibration import RECALIBRATIONS, fit_recalibration
 from l2d_core.images.opening import safe_name
@@ -328,7 +328,7 @@ def curves_end_at_expert_and_machine_alone_and_budgets_rise(recipe, margins, for
     assert (np.diff(curve["coverage"]) > 0).all()
     assert curve["system_accuracy"].iloc[0] == pytest.approx(all_asked)
     assert curve["system_accuracy"].iloc[-1] == pytest.approx(alone)
-    best = np.interp(curve["coverage"], *optimal_curve(scores)[["coverage", "system_accuracy"]].to_numpy().T)
+    best = curves_at(scores, margin, curve["coverage"])["optimal"]
     assert (curve["system_accuracy"] <= best + 1e-9).all()
     budgets = np.linspace(0, 1, 11)
     by_budget = budget_curve(scores, margin, budgets, forced=forced)

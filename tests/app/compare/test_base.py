@@ -78,7 +78,7 @@ def test_a_link_opens_with_the_base_that_it_names_and_is_told_of_one_that_is_not
         app = open_link(COMPARE, {"run": FIRST_TWO, "base": base})
         assert app.selectbox(key="compare_base").value == FIRST_TWO[0]
         (note,) = [warning.value for warning in app.warning]
-        assert "set against the first system" in note
+        assert "The baseline is the first system" in note
         assert "base" not in app.query_params
         assert not app.exception
         assert not app.error

@@ -125,7 +125,7 @@ def test_a_chip_takes_its_run_away_and_an_empty_page_offers_the_first_ones_again
     assert not chips(app)
     assert not charts(app)
     assert address(app) == []
-    app = click(app, "Show the runs on CIFAR-10 that are shipped")
+    app = click(app, "Show the shipped CIFAR-10 runs")
     assert chips(app) == ["cifar10-softmax", "cifar10-one_vs_all"]
 
 
@@ -170,7 +170,7 @@ def test_price_and_budget_move_the_operating_point_everywhere_and_no_training():
     for before, after in zip(free, dear, strict=True):
         assert before["ECE"] == after["ECE"]
         assert float(after["Coverage"].split()[0]) >= 90
-        assert before["Value at this price"] == before["System accuracy"]
+        assert before["Value at this cost"] == before["System accuracy"]
     points = tables_of(charts(app, "Value")[0])["points"]
     assert (points["x"] == 0.1).all()
     deferred = [tables_of(chart)["bars"]["deferred"].sum() for chart in charts(app, "Risk")]

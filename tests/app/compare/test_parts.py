@@ -15,9 +15,9 @@ from PIL import Image
 
 from app.compare import charts, choice, images, report
 from app.compare import numbers as compare_numbers
-from app.compare.board import Comparison, View
+from app.compare.board import Comparison, EstimateSettings
 from app.compare.cases import Filter
-from app.compare.scene import Scene
+from app.compare.evaluation import Evaluation
 from app.kit import charts as kit_charts
 from app.kit.text import plain_table
 from l2d_core.comparison import estimates as side_by_side
@@ -29,14 +29,14 @@ from l2d_core.evaluation.recalibration import RECALIBRATIONS
 HOSTILE = "</svg><script>alert(1)</script>\"'&"
 
 
-def scene(names=("a", "b"), view=None, settings=None, **point):
-    """A scene of made-up systems: the first is of softmax, the others of one-vs-all."""
+def evaluation(names=("a", "b"), view=None, settings=None, **point):
+    """A evaluation of made-up systems: the first is of softmax, the others of one-vs-all."""
     losses = ["softmax", *["one_vs_all"] * 5]
     systems = [
         System(name, *(made_scores(seed=k + part, surrogate=losses[k]) for part in (0, 40)), "run", settings)
         for k, name in enumerate(names)
     ]
-    return Scene(Comparison(systems), view or View(), point.get("cost", 0.0), point.get("budget", 1.0))
+    return Evaluation(Comparison(systems), view or EstimateSettings(), point.get("cost", 0.0), point.get("budget", 1.0))
 
 
 def index_of(count):
@@ -81,30 +81,30 @@ def test_a_setting_that_differs_is_shown_whatever_it_holds():
 
 
 def test_a_filter_finds_the_same_cases_as_a_slow_search():
-    one = scene()
-    seen, deferred = one.seen[0], one.deferred[0]
+    one = evaluation()
+    view, deferred = one.views[0], one.deferred[0]
     table = one.reliability["a"]
     for low, high, n in zip(table["low"], table["high"], table["n"], strict=True):
         limits = Filter.bin(low, high, table["low"].iloc[0])
-        assert len(Filter(estimates=limits).rows(seen, deferred)) == n
-    rows = Filter(label=2, right="expert", asked="asked").rows(seen, deferred)
+        assert len(Filter(estimates=limits).rows(view, deferred)) == n
+    rows = Filter(label=2, right="expert", asked="asked").rows(view, deferred)
     wanted = [
         k
-        for k in range(len(seen))
-        if seen.labels[k] == 2 and seen.expert_correct[k] and not seen.machine_correct[k] and deferred[k]
+        for k in range(len(view))
+        if view.labels[k] == 2 and view.expert_correct[k] and not view.machine_correct[k] and deferred[k]
     ]
     assert sorted(rows) == wanted
-    assert (np.diff(seen.defer_margin[rows]) <= 0).all()
+    assert (np.diff(view.defer_margin[rows]) <= 0).all()
 
 
 def test_a_part_of_the_coverage_curve_holds_its_share_of_the_cases():
-    one = scene()
+    one = evaluation()
     parts = [(0.0, 0.25), (0.25, 0.5), (0.5, 1.0)]
-    found = [Filter(coverage=part).rows(one.seen[1], one.deferred[1]) for part in parts]
+    found = [Filter(coverage=part).rows(one.views[1], one.deferred[1]) for part in parts]
     assert [len(rows) for rows in found] == [100, 100, 200]
     assert sorted(np.concatenate(found)) == list(range(400))
     assert (
-        one.seen[1].defer_margin[found[0]].max() <= one.seen[1].defer_margin[found[2]].min()
+        one.views[1].defer_margin[found[0]].max() <= one.views[1].defer_margin[found[2]].min()
     )  # kept first where little is gained
 
 
@@ -124,7 +124,7 @@ def test_differences_are_told_with_their_interval_and_only_where_they_are_clear(
     )
     unclear = Difference(-0.003, -0.01, 0.004, 500)
     assert compare_numbers.accuracy_words("A", "B", unclear) == (
-        "B and A cannot be told apart: 0.3 points less accurate (95 % interval -0.4 to 1.0, n = 500)"
+        "B and A do not differ significantly: 0.3 points less accurate (95 % interval -0.4 to 1.0, n = 500)"
     )
     worse = Difference(0.0023, 0.0012, 0.0034, 2000)
     assert compare_numbers.calibration_words("A", "B", worse) == (
@@ -136,8 +136,8 @@ def test_a_recalibration_that_makes_a_system_worse_is_warned_of_with_its_numbers
     test, other = made_scores(seed=1, surrogate="one_vs_all"), made_scores(seed=2, surrogate="one_vs_all")
     always_wrong = replace(other, answers=(other.labels[:, None] + 1) % other.num_classes)
     comparison = Comparison([System("a", test, always_wrong), System("b", test, test)])
-    assert Scene(comparison, View(), 0.0, 1.0).harms == []
-    recalibrated = Scene(comparison, View(recalibration="isotonic"), 0.0, 1.0)
+    assert Evaluation(comparison, EstimateSettings(), 0.0, 1.0).harms == []
+    recalibrated = Evaluation(comparison, EstimateSettings(recalibration="isotonic"), 0.0, 1.0)
     (line,) = recalibrated.harms
     assert line.startswith("Recalibration makes a worse on these test cases. System accuracy ")
     assert "points); ECE " in line
@@ -147,7 +147,7 @@ def test_a_recalibration_that_makes_a_system_worse_is_warned_of_with_its_numbers
 
 
 def test_every_chart_is_a_valid_vega_lite_chart_and_has_finite_data():
-    one = replace(scene(("a", "b", "c"), cost=0.05, budget=0.3), marked=np.array([3, 5]))
+    one = replace(evaluation(("a", "b", "c"), cost=0.05, budget=0.3), marked=np.array([3, 5]))
     for name, spec in report.specs(one).items():
         alt.LayerChart.from_dict({key: value for key, value in spec.items() if key != "config"})
         drawn = next(spec["datasets"][key] for key in ("bins", "bars", "lines") if key in spec["datasets"])
@@ -160,16 +160,16 @@ def test_every_chart_is_a_valid_vega_lite_chart_and_has_finite_data():
 
 
 def test_marked_cases_are_in_the_charts_of_every_system_where_their_estimates_are():
-    one = replace(scene(), marked=np.array([3, 5]))
+    one = replace(evaluation(), marked=np.array([3, 5]))
     for place in range(2):
         marks = one.reliability_chart(place)["datasets"]["marks"].to_pandas()
         assert marks["id"].tolist() == ["3", "5"]
-        assert marks["probability"].tolist() == one.seen[place].probability[[3, 5]].tolist()
-        assert marks["right"].tolist() == one.seen[place].expert_correct[[3, 5]].astype(float).tolist()
+        assert marks["probability"].tolist() == one.views[place].probability[[3, 5]].tolist()
+        assert marks["right"].tolist() == one.views[place].expert_correct[[3, 5]].astype(float).tolist()
 
 
 def test_the_bin_that_is_looked_at_is_lit_in_its_own_chart_alone():
-    one = scene()
+    one = evaluation()
     edges = one.reliability["b"].iloc[4]
     chosen = Filter(place=1, estimates=Filter.bin(edges["low"], edges["high"], 0.0))
     lit = [replace(one, chosen=chosen).reliability_chart(k)["datasets"]["bins"]["chosen"].to_pylist() for k in (0, 1)]
@@ -178,7 +178,7 @@ def test_the_bin_that_is_looked_at_is_lit_in_its_own_chart_alone():
 
 
 def test_what_is_asked_adds_up_in_the_histogram_of_risk():
-    one = scene(cost=0.02)
+    one = evaluation(cost=0.02)
     for place, name in enumerate(one.names):
         table = one.risk[name]
         assert np.isclose(table["share"].sum(), 1)
@@ -187,8 +187,8 @@ def test_what_is_asked_adds_up_in_the_histogram_of_risk():
 
 
 def test_the_report_holds_all_charts_and_numbers_and_reaches_for_nothing():
-    view = View(recalibration="platt")
-    page = report.page(scene(("a", "b", "c"), view, {"seed": 1}, cost=0.1))
+    view = EstimateSettings(recalibration="platt")
+    page = report.page(evaluation(("a", "b", "c"), view, {"seed": 1}, cost=0.1))
     assert page.count("<svg") == 8
     words = ("System accuracy", "before recalibration", "Who is right with whom", "price of asking", "0.10", "slope")
     for part in words:
@@ -199,7 +199,7 @@ def test_the_report_holds_all_charts_and_numbers_and_reaches_for_nothing():
 
 
 def test_every_text_of_the_report_is_escaped():
-    page = report.page(scene((HOSTILE, "<img src=x>"), settings={HOSTILE: HOSTILE, "dataset": "ham10000"}))
+    page = report.page(evaluation((HOSTILE, "<img src=x>"), settings={HOSTILE: HOSTILE, "dataset": "ham10000"}))
     assert "<script" not in page
     assert "<img" not in page
     assert "not for diagnosis" in page
@@ -210,7 +210,7 @@ def test_every_text_of_the_report_is_escaped():
 def test_logged_outputs_have_a_report_of_what_is_known_of_them():
     scores = made_scores(60)
     logged = LoggedOutputs(scores.logits, scores.expert_correct[:, 0], "one_vs_all", 0)
-    one = Scene(Comparison([System("logged", logged, None, "upload", {})]), View(), 0.1, 0.5)
+    one = Evaluation(Comparison([System("logged", logged, None, "upload", {})]), EstimateSettings(), 0.1, 0.5)
     page = report.page(one)
     assert page.count("<svg") == 2
     assert "not known" in page
@@ -218,7 +218,7 @@ def test_logged_outputs_have_a_report_of_what_is_known_of_them():
 
 
 def test_the_charts_come_as_svg_and_png():
-    with zipfile.ZipFile(io.BytesIO(report.pictures(scene(("a",))))) as archive:
+    with zipfile.ZipFile(io.BytesIO(report.pictures(evaluation(("a",))))) as archive:
         assert sorted(archive.namelist()) == sorted(
             f"{name}.{kind}" for name in ("reliability-1", "risk-1", "coverage", "budget") for kind in ("svg", "png")
         )
@@ -240,16 +240,18 @@ def test_pictures_are_found_by_the_ids_of_the_data_sets_and_by_no_other_path(tmp
 
 def test_estimates_above_one_are_drawn_apart_wherever_there_can_be_any():
     for method in RECALIBRATIONS:
-        one = scene(view=View(recalibration=method))
-        for place, seen in enumerate(one.seen):
+        one = evaluation(view=EstimateSettings(recalibration=method))
+        for place, view in enumerate(one.views):
             bounded = one.comparison.is_bounded(place, one.view)
-            assert one.comparison.above_one(place, one.view)["cases"].sum() == (seen.probability > 1).sum()
-            assert not (bounded and (seen.probability > 1).any()), method
-    assert not scene(view=View(recalibration="temperature")).comparison.is_bounded(0, View(recalibration="temperature"))
+            assert one.comparison.above_one(place, one.view)["cases"].sum() == (view.probability > 1).sum()
+            assert not (bounded and (view.probability > 1).any()), method
+    assert not evaluation(view=EstimateSettings(recalibration="temperature")).comparison.is_bounded(
+        0, EstimateSettings(recalibration="temperature")
+    )
 
 
 def test_equal_names_are_told_apart():
-    assert scene(("a", "a", "a")).names == ["a", "a, this machine", "a (2)"]
+    assert evaluation(("a", "a", "a")).names == ["a", "a, this machine", "a (2)"]
 
 
 def test_looking_again_computes_nothing_again(monkeypatch):
@@ -257,8 +259,8 @@ def test_looking_again_computes_nothing_again(monkeypatch):
     monkeypatch.setattr(
         side_by_side, "view_system", lambda *args, **options: calls.append(1) or view_system(*args, **options)
     )
-    one = scene()
-    assert len(one.seen) == len(calls) == 2
+    one = evaluation()
+    assert len(one.views) == len(calls) == 2
     for cost in (0.1, 0.2):
         assert replace(one, cost=cost).numbers
     assert len(calls) == 2
@@ -272,7 +274,7 @@ def test_charts_of_ever_new_names_are_not_kept_for_ever():
     assert charts._curves_spec.cache_info().currsize <= charts.SPECS_KEPT
     before = [one.cache_info().currsize for one in kept[1:]]
     for name in ("c", "d", "e"):
-        one = scene((name,))
+        one = evaluation((name,))
         assert one.reliability_chart(0)
         assert one.risk_chart(0)
     assert sum(one.cache_info().currsize for one in kept[1:]) - sum(before) <= 2  # one each, whatever the name
@@ -280,7 +282,7 @@ def test_charts_of_ever_new_names_are_not_kept_for_ever():
 
 def test_names_are_no_markdown_in_tables():
     name = "![x](http://127.0.0.1:9/x.png)"
-    one = scene((name,))
+    one = evaluation((name,))
     by_class = compare_numbers.class_table(one.classes, one.experts)
     for table in (compare_numbers.confusion_table(one.confusion), by_class):
         shown = plain_table(table)

@@ -63,7 +63,7 @@ def test_train_starts_a_job_a_system_puts_their_ids_into_the_address_and_shows_t
     ("state", "fields", "words", "buttons"),
     [
         ("starting", {}, "Starts, and reads its data", {"Stop"}),
-        ("queued", {"place": 2}, "number 2 in line", {"Stop"}),
+        ("queued", {"place": 2}, "number 2 in the queue", {"Stop"}),
         (
             "running",
             {"progress": Progress(45, 60, 1069.0, 75.0)},
@@ -95,7 +95,7 @@ def test_the_curves_are_those_of_the_epochs_that_are_done(board):
     app = open_train(board.have(epochs=7), board.have(SECOND, "done", epochs=3))
     assert_sound(app)
     assert len(charts(app)) == 4
-    assert spoken(app, "Loss a case. my *run*: 0.286 after epoch 7; my *run*: 0.667 after epoch 3")
+    assert spoken(app, "Loss per case. my *run*: 0.286 after epoch 7; my *run*: 0.667 after epoch 3")
     assert spoken(app, "System accuracy. my *run*: 90.0 %")
     assert [list(tables_of(chart)["ends"]["epoch"]) for chart in charts(app)] == [[1, 12]] * 4
     assert not charts(open_train(board.have(epochs=0)))
@@ -163,7 +163,7 @@ def test_who_does_not_hold_the_link_can_look_but_not_stop(board):
     assert address(app) == [FIRST]
     assert len(charts(app)) == 4
     assert {"Stop", "Resume", "Yes, delete it", "Save the name"}.isdisjoint(labels(app))
-    assert said(app, "Only with its own link can it be stopped or changed")
+    assert said(app, "Only its owner can it be stopped or changed")
     assert not said(app, TOKEN)
     wrong = open_train(Link(FIRST, "w" * 32))
     assert "Stop" not in labels(wrong)
@@ -197,7 +197,7 @@ def test_a_link_that_owns_is_shown_only_when_it_is_asked_for_and_says_so(board):
 def test_what_is_no_link_is_said_and_dropped_from_the_address(board, text):
     board.have()
     app = open_train(text)
-    assert app.warning[0].value.startswith("The address does not hold the link")
+    assert app.warning[0].value.startswith("The address does not contain a complete link")
     assert "job" not in app.query_params
 
 

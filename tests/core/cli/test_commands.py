@@ -171,7 +171,7 @@ def test_an_interrupt_keeps_the_best_so_far_and_the_same_command_goes_on(made, t
     monkeypatch.setattr(progress, "training_progress", interrupted)
     assert made("run") == 130
     told = capsys.readouterr()
-    assert "has the best model so far, and its scores; the same command goes on from there" in told.out
+    assert "holds the best model so far and its scores; the same command resumes the training" in told.out
     assert told.err == "interrupted\n"
     assert len(open_run(tmp_path / "run").history) == 1
     monkeypatch.setattr(progress, "training_progress", progress_before)
@@ -309,7 +309,7 @@ def import_table(table, out, *more, surrogate="softmax"):
 def test_a_table_is_not_replaced_by_what_is_made_of_it(table, capsys):
     before = table.read_bytes()
     assert import_table(table, table.parent / "." / table.name) == 2
-    assert "--out must be another file than the table" in capsys.readouterr().err
+    assert "--out must not be the table itself" in capsys.readouterr().err
     assert table.read_bytes() == before
 
 
@@ -340,7 +340,7 @@ def test_an_option_of_a_loss_that_is_no_number_is_said_to_be_none(alpha, tmp_pat
 def test_two_programs_do_not_train_in_one_folder(tmp_path, capsys):
     with hold(tmp_path / "run"):
         assert main(["train", "--dataset", "digits", "--augment", "none", "--out", str(tmp_path / "run")]) == 2
-    assert "another program trains in" in capsys.readouterr().err
+    assert "another program is training in" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 

@@ -8,7 +8,7 @@ from small_scores import hand_scores, random_scores, scores_from_lists
 
 from l2d_core.calibration.binned import calibration_error
 from l2d_core.evaluation.accuracy import Statistic, accuracies
-from l2d_core.evaluation.curves import budget_curve, coverage_curve, optimal_curve, random_curve
+from l2d_core.evaluation.curves import budget_curve, coverage_curve, curves_at
 from l2d_core.evaluation.deferral import defer_by_argmax, defer_margin
 from l2d_core.evaluation.margins import margin_of_scores
 from l2d_core.evaluation.probabilities import (
@@ -56,11 +56,9 @@ def test_an_expert_that_was_not_asked_counts_only_where_it_is_not_needed():
     assert accuracies(scores, [False, True])["expert_alone"] == Statistic(1.0, 1)
     with pytest.raises(ValueError, match=r"what 'expert' said .*, got -1 \(not asked\) at row 0 \(0\)"):
         accuracies(scores, [True, True])
-    for curve in (optimal_curve, random_curve):
+    for curve in (coverage_curve, lambda *given: curves_at(*given, [0.5])):
         with pytest.raises(ValueError, match=r"not asked\) at row 0"):
-            curve(scores)
-    with pytest.raises(ValueError, match=r"not asked\) at row 0"):
-        coverage_curve(scores, [-2.0, 1.0])
+            curve(scores, [-2.0, 1.0])
     assert budget_curve(scores, [-2.0, 1.0], [0.5, 1.0], forced=False)["n_kept"].tolist() == [1, 1]
     with pytest.raises(ValueError, match=r"not asked\) at row 0"):
         budget_curve(scores, [-2.0, 1.0], [0.5, 1.0], forced=True)

@@ -9,7 +9,7 @@ from small_scores import decision_row, hand_scores, random_scores, scores_from_l
 
 from l2d_core.data import Scores
 from l2d_core.evaluation.accuracy import accuracies
-from l2d_core.evaluation.curves import budget_curve, coverage_curve, curve_at, curves_at, optimal_curve, random_curve
+from l2d_core.evaluation.curves import budget_curve, coverage_curve, curves_at, read_at
 from l2d_core.evaluation.deferral import defer_by_argmax, defer_by_budget, defer_margin
 from l2d_core.evaluation.margins import margin_of_scores
 
@@ -73,69 +73,51 @@ def test_a_budget_curve_without_budgets_is_an_empty_table():
     assert len(budget_curve(hand_scores(), [0.0] * 4, [], forced=True)) == 0
 
 
+def read(scores, coverages):
+    """`curves_at` in the system's own order."""
+    return curves_at(scores, defer_margin(scores.logits), coverages)
+
+
 @pytest.mark.parametrize("seed", range(4))
-def test_the_optimal_curve_is_the_best_of_all_ways_to_keep_so_many_cases(seed):
+def test_optimal_and_random_are_the_best_and_the_mean_of_all_ways_to_keep_so_many_cases(seed):
     scores = random_scores(8, seed)
-    best = [max(_system_accuracies(scores, k)) for k in range(9)]
-    read = curve_at(optimal_curve(scores), np.arange(9) / 8)
-    assert read["system_accuracy"].tolist() == pytest.approx(best)
-
-
-def test_the_random_curve_is_the_mean_over_all_ways_to_keep_so_many_cases():
-    scores = random_scores(8, 1)
-    mean = [np.mean(_system_accuracies(scores, k)) for k in range(9)]
-    assert curve_at(random_curve(scores), np.arange(9) / 8)["system_accuracy"].tolist() == pytest.approx(mean)
+    ways = [_system_accuracies(scores, k) for k in range(9)]
+    found = read(scores, np.arange(9) / 8)
+    assert found["optimal"].tolist() == pytest.approx([max(way) for way in ways])
+    assert found["random"].tolist() == pytest.approx([np.mean(way) for way in ways])
 
 
 def test_every_curve_starts_at_the_expert_ends_at_the_machine_and_stays_under_the_optimal_one():
     scores = random_scores()
-    curves = [coverage_curve(scores, defer_margin(scores.logits)), optimal_curve(scores), random_curve(scores)]
     alone = accuracies(scores, np.zeros(len(scores), bool))
-    grid = np.linspace(0, 1, 41)
-    best = curve_at(curves[1], grid)["system_accuracy"]
-    for curve in curves:
-        assert curve["system_accuracy"].iloc[0] == alone["expert_alone"].value
-        assert curve["system_accuracy"].iloc[-1] == alone["machine_alone"].value
-        assert (curve_at(curve, grid)["system_accuracy"] <= best + 1e-12).all()
-    np.testing.assert_allclose(np.diff(curve_at(curves[2], grid)["system_accuracy"], n=2), 0, atol=1e-12)
+    found = read(scores, np.linspace(0, 1, 41))
+    for name in ("system_accuracy", "optimal", "random"):
+        assert found[name][[0, -1]].tolist() == [alone["expert_alone"].value, alone["machine_alone"].value]
+        assert (found[name] <= found["optimal"] + 1e-12).all()
+    np.testing.assert_allclose(np.diff(found["random"], n=2), 0, atol=1e-12)
 
 
 def test_a_curve_read_at_its_own_coverages_is_itself():
     scores = random_scores()
     curve = coverage_curve(scores, defer_margin(scores.logits))
-    pd.testing.assert_frame_equal(curve_at(curve, curve["coverage"]), curve[["coverage", *CURVES]])
+    found = read(scores, curve["coverage"])
+    for name in ("system_accuracy", "machine_accuracy"):
+        np.testing.assert_allclose(found[name], curve[name])
 
 
 def test_between_two_rows_a_curve_is_what_splitting_the_tie_at_random_gives():
     scores = hand_scores()
-    read = curve_at(coverage_curve(scores, defer_margin(scores.logits)), [0.75])
+    curve = coverage_curve(scores, defer_margin(scores.logits))
+    found = read_at({name: curve[name].to_numpy() for name in curve}, np.array([0.75]))
     # Rows 0 and 1 are kept, and one of 2 and 3; there the machine is wrong, and the expert right on row 2.
     ways = [decision_row(scores, np.arange(4) == row) for row in (2, 3)]
-    assert read["system_accuracy"][0] == pytest.approx(np.mean([way[2] for way in ways]))
-    assert read["machine_accuracy"][0] == pytest.approx(2 / 3)
-    assert read["expert_accuracy"][0] == pytest.approx(0.5)
+    expected = [np.mean([way[2] for way in ways]), 2 / 3, 0.5]
+    assert [found[name][0] for name in CURVES] == pytest.approx(expected)
 
 
-def test_curves_are_read_within_zero_and_one_and_budget_curves_not_at_all():
-    scores = hand_scores()
+def test_curves_are_read_within_zero_and_one():
     with pytest.raises(ValueError, match=r"coverages must lie in 0..1, got 1.5 at row 1"):
-        curve_at(random_curve(scores), [0.5, 1.5])
-    capped = budget_curve(scores, defer_margin(scores.logits), [0.0, 1.0], forced=False)
-    with pytest.raises(ValueError, match="coverage must rise from 0 to 1"):
-        curve_at(capped, [0.5])
-
-
-def test_all_curves_read_at_once_are_the_tables_read_one_by_one():
-    scores = random_scores(37, seed=5)
-    margin = np.round(defer_margin(scores.logits, scores.num_experts), 1)
-    wanted, read = np.linspace(0, 1, 11), curves_at(scores, margin, np.linspace(0, 1, 11))
-    own = curve_at(coverage_curve(scores, margin), wanted)
-    tables = {"optimal": optimal_curve(scores), "random": random_curve(scores)}
-    assert list(read) == ["system_accuracy", "machine_accuracy", "optimal", "random"]
-    for name in ("system_accuracy", "machine_accuracy"):
-        np.testing.assert_array_equal(read[name], own[name])
-    for name, table in tables.items():
-        np.testing.assert_array_equal(read[name], curve_at(table, wanted)["system_accuracy"])
+        read(hand_scores(), [0.5, 1.5])
 
 
 def test_one_case_and_equal_margins_everywhere_give_two_rows():
@@ -143,8 +125,7 @@ def test_one_case_and_equal_margins_everywhere_give_two_rows():
         scores = random_scores(n)
         curve = coverage_curve(scores, np.zeros(n))
         assert curve["coverage"].tolist() == [0, 1]
-        assert curve["system_accuracy"].tolist() == random_curve(scores)["system_accuracy"].tolist()
-        assert optimal_curve(scores)["coverage"].iloc[[0, -1]].tolist() == [0, 1]
+        assert curve["system_accuracy"].tolist() == read(scores, [0, 1])["random"].tolist()
 
 
 def test_labels_of_one_class_only_are_nothing_special():
@@ -152,7 +133,7 @@ def test_labels_of_one_class_only_are_nothing_special():
     assert coverage_curve(scores, defer_margin(scores.logits))["system_accuracy"].tolist() == pytest.approx(
         [1, 1 / 3 * 2 + 0, 2 / 3]
     )
-    assert optimal_curve(scores)["system_accuracy"].tolist() == pytest.approx([1, 1, 2 / 3])
+    assert read(scores, [0, 1 / 3, 1])["optimal"].tolist() == pytest.approx([1, 1, 2 / 3])
 
 
 @pytest.mark.parametrize("margin", [[0.0] * 3, [0.0, 1.0, np.nan, 2.0], [[0.0] * 4]])

@@ -183,7 +183,7 @@ def test_a_signal_leaves_runs_that_the_same_command_goes_on_with(tmp_path, dask,
         os.killpg(sweep.pid, number)  # as a terminal and SLURM do: the workers get it as well
         told, errors = sweep.communicate(timeout=60)
     assert (sweep.returncode, errors) == (code, f"{word}\n")
-    assert "keeps what is done; the same command goes on from there" in told
+    assert "holds what is done; the same command resumes the rest" in told
     assert listening
     assert {at.laddr.ip for at in listening} == {"127.0.0.1"}
     assert not psutil.wait_procs(family, timeout=20)[1]

@@ -256,5 +256,5 @@ def test_a_file_and_options_together_are_refused(tmp_path, handed_over, capsys):
     path = tmp_path / "sweep.json"
     path.write_text(json.dumps({"grid": GRID}))
     assert main(["sweep", str(path), "--out", "runs", "--epochs", "4"]) == 2
-    assert "from options, not both" in capsys.readouterr().err
+    assert "from options: put them all" in capsys.readouterr().err
     assert not handed_over

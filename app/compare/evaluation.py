@@ -1,5 +1,6 @@
-"""A comparison in one view, at one cost and budget, with its tables and charts."""
+"""A comparison at one cost and budget, with one choice of estimates: its tables and charts."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -9,11 +10,11 @@ import pandas as pd
 
 from app.compare import charts as compare_charts
 from app.compare import numbers as compare_numbers
-from app.compare.board import Comparison, View
+from app.compare.board import Comparison, EstimateSettings
 from app.compare.cases import Filter
 from app.compare.numbers import Numbers
 from app.kit import charts
-from app.kit.looks import GREY, Look
+from app.kit.looks import GREY, Look, looks_of
 from app.kit.numbers import bins_in_words
 from l2d_core.comparison import estimates
 from l2d_core.comparison.difference import accuracy_difference
@@ -23,18 +24,18 @@ from l2d_core.evaluation.estimator_view import EstimatorView
 
 CURVES = {"own": "system_accuracy", "optimal": "optimal", "random": "random"}
 COVERAGE_AXES = ("coverage: share of cases that the machine keeps", "system accuracy")
-BUDGET_AXES = ("budget: share of cases that may be asked", "accuracy less the price")
+BUDGET_AXES = ("budget: share of cases that may be deferred", "accuracy less the cost")
 NO_MARKS = pd.DataFrame({"id": pd.Series(dtype=str), "probability": [], "expert_right": []}, dtype=float)
 
 
 @dataclass(frozen=True)
-class Scene:
+class Evaluation:
     """base: index of the system that the others are compared with; chosen: filter of the cases; marked: rows that are
     marked in the charts.
     """
 
     comparison: Comparison
-    view: View
+    settings: EstimateSettings
     cost: float
     budget: float
     base: int = 0
@@ -43,47 +44,48 @@ class Scene:
 
     @cached_property
     def looks(self) -> list[Look]:
-        return compare_charts.looks_of(self.comparison.systems)
+        systems = self.comparison.systems
+        return looks_of([one.test.surrogate for one in systems], [one.name for one in systems])
 
     @cached_property
     def names(self) -> list[str]:
         return [look.title for look in self.looks]
 
     @cached_property
-    def seen(self) -> list[EstimatorView]:
-        return [self.comparison.seen(place, self.view) for place in range(len(self.comparison.systems))]
+    def views(self) -> list[EstimatorView]:
+        return [self.comparison.view(place, self.settings) for place in range(len(self.comparison.systems))]
 
     @cached_property
     def deferred(self) -> list[np.ndarray]:
-        return [estimates.decide(one, cost=self.cost, budget=self.budget) for one in self.seen]
+        return [estimates.decide(one, cost=self.cost, budget=self.budget) for one in self.views]
 
     @cached_property
     def shares(self) -> list[np.ndarray]:
-        return [estimates.decide_in_shares(one, cost=self.cost, budget=self.budget) for one in self.seen]
+        return [estimates.decide_in_shares(one, cost=self.cost, budget=self.budget) for one in self.views]
 
     @cached_property
     def numbers(self) -> list[Numbers]:
         """`estimates.key_numbers` of each system, expected values where the budget cuts a tie."""
-        how = {"cost": self.cost, "bins": self.view.bins, "strategy": self.view.strategy}
-        return [estimates.key_numbers(*pair, **how) for pair in zip(self.seen, self.shares, strict=True)]
+        how = {"cost": self.cost, "bins": self.settings.bins, "strategy": self.settings.strategy}
+        return [estimates.key_numbers(*pair, **how) for pair in zip(self.views, self.shares, strict=True)]
 
     @property
     def bins(self) -> str:
         """The bins of the ECE, in words."""
-        return bins_in_words(self.view.bins, self.view.strategy)
+        return bins_in_words(self.settings.bins, self.settings.strategy)
 
     @cached_property
     def before(self) -> list[Numbers | None]:
         """The numbers of recalibrated systems without recalibration; None for the others."""
-        if all(one.recalibration.method == "none" for one in self.seen):
-            return [None] * len(self.seen)
-        is_new = [one.recalibration.method != "none" for one in self.seen]
+        if all(one.recalibration.method == "none" for one in self.views):
+            return [None] * len(self.views)
+        is_new = [one.recalibration.method != "none" for one in self.views]
         return [one if new else None for one, new in zip(self.uncorrected.numbers, is_new, strict=True)]
 
     @cached_property
-    def uncorrected(self) -> "Scene":
+    def uncorrected(self) -> "Evaluation":
         """The same without recalibration."""
-        return replace(self, view=replace(self.view, recalibration="none"))
+        return replace(self, settings=replace(self.settings, recalibration="none"))
 
     @cached_property
     def harms(self) -> list[str]:
@@ -93,7 +95,7 @@ class Scene:
     def _harm(self, place: int, old: Numbers) -> str:
         new, worse = self.numbers[place], []
         if compare_numbers.falls(old["system"], new["system"]) and self.comparison.has_labels:
-            sides = [(one.seen[place], one.shares[place]) for one in (self.uncorrected, self)]
+            sides = [(one.views[place], one.shares[place]) for one in (self.uncorrected, self)]
             (first, first_deferred), (other, other_deferred) = sides
             found = accuracy_difference(first, other, first_deferred, other_deferred)
             worse.append(compare_numbers.lost_accuracy(old["system"], new["system"], found))
@@ -107,12 +109,12 @@ class Scene:
     @cached_property
     def corrections(self) -> list[str]:
         """How each system is recalibrated, or why it is not, as plain text."""
-        if self.view.recalibration == "none":
-            return [one.recalibration.describe() for one in self.seen]
-        problems = [self.comparison.why_not_recalibrated(place) for place in range(len(self.seen))]
+        if self.settings.recalibration == "none":
+            return [one.recalibration.describe() for one in self.views]
+        problems = [self.comparison.why_not_recalibrated(place) for place in range(len(self.views))]
         return [
             f"as it is, since {problem}" if problem else one.recalibration.describe()
-            for one, problem in zip(self.seen, problems, strict=True)
+            for one, problem in zip(self.views, problems, strict=True)
         ]
 
     @cached_property
@@ -122,9 +124,9 @@ class Scene:
         Experts are the same if they are right in the same cases.
         """
         groups: list[list[int]] = []
-        for place, one in enumerate(self.seen):
+        for place, one in enumerate(self.views):
             right = one.expert_correct
-            known = [group for group in groups if np.array_equal(self.seen[group[0]].expert_correct, right)]
+            known = [group for group in groups if np.array_equal(self.views[group[0]].expert_correct, right)]
             known[0].append(place) if known else groups.append([place])
         if len(groups) == 1:
             return {"expert alone": groups[0]}
@@ -133,34 +135,34 @@ class Scene:
     @cached_property
     def differences(self) -> list[str]:
         """Each other system compared with the base, as plain text."""
-        others = [place for place in range(len(self.seen)) if place != self.base]
+        others = [place for place in range(len(self.views)) if place != self.base]
         return [line for place in others for line in self._differences_of(place)]
 
     def _differences_of(self, place: int) -> list[str]:
         names = self.names[self.base], self.names[place]
         lines = []
         if self.comparison.has_labels:
-            first, first_deferred = self.seen[self.base], self.shares[self.base]
-            found = accuracy_difference(first, self.seen[place], first_deferred, self.shares[place])
+            first, first_deferred = self.views[self.base], self.shares[self.base]
+            found = accuracy_difference(first, self.views[place], first_deferred, self.shares[place])
             lines.append(compare_numbers.accuracy_words(*names, found))
-        found = self.comparison.calibration_difference(self.base, place, self.view)
+        found = self.comparison.calibration_difference(self.base, place, self.settings)
         return [*lines, compare_numbers.calibration_words(*names, found)]
 
     @cached_property
     def reliability(self) -> dict[str, pd.DataFrame]:
-        return {name: self.comparison.reliability(k, self.view) for k, name in enumerate(self.names)}
+        return {name: self.comparison.reliability(k, self.settings) for k, name in enumerate(self.names)}
 
     @cached_property
     def risk(self) -> dict[str, pd.DataFrame]:
-        return {name: self.comparison.risk(k, self.view, self.deferred[k]) for k, name in enumerate(self.names)}
+        return {name: self.comparison.risk(k, self.settings, self.deferred[k]) for k, name in enumerate(self.names)}
 
     @cached_property
     def coverage(self) -> dict[str, pd.DataFrame]:
-        return {name: self.comparison.coverage_curve(k, self.view) for k, name in enumerate(self.names)}
+        return {name: self.comparison.coverage_curve(k, self.settings) for k, name in enumerate(self.names)}
 
     @cached_property
     def budgets(self) -> dict[str, pd.DataFrame]:
-        curves = (estimates.budget_curve(one, cost=self.cost) for one in self.seen)
+        curves = (estimates.budget_curve(one, cost=self.cost) for one in self.views)
         return dict(zip(self.names, curves, strict=True))
 
     @cached_property
@@ -170,22 +172,22 @@ class Scene:
 
     @cached_property
     def confusion(self) -> dict[str, pd.DataFrame]:
-        pairs = zip(self.seen, self.deferred, strict=True)
+        pairs = zip(self.views, self.deferred, strict=True)
         return {name: estimates.confusion(*pair) for name, pair in zip(self.names, pairs, strict=True)}
 
     def _marks(self, place: int) -> pd.DataFrame:
         if len(self.marked) == 0:
             return NO_MARKS
         found = self.cases(place, self.marked)[["id", "probability"]]
-        return found.assign(expert_right=self.seen[place].expert_correct[self.marked])
+        return found.assign(expert_right=self.views[place].expert_correct[self.marked])
 
     def cases(self, place: int, rows: np.ndarray) -> pd.DataFrame:
         """`estimates.cases` of a system."""
-        return estimates.cases(self.comparison.systems[place], self.seen[place], self.deferred[place], rows)
+        return estimates.cases(self.comparison.systems[place], self.views[place], self.deferred[place], rows)
 
     def reliability_chart(self, place: int) -> charts.Spec:
-        above = self.comparison.above_one(place, self.view)
-        bounded = self.comparison.is_bounded(place, self.view)
+        above = self.comparison.above_one(place, self.settings)
+        bounded = self.comparison.is_bounded(place, self.settings)
         table = self.reliability[self.names[place]]
         edges = zip(table["low"], table["high"], strict=True)
         is_chosen = [place == self.chosen.place and self.chosen.is_bin(*pair, table["low"].iloc[0]) for pair in edges]
@@ -193,10 +195,15 @@ class Scene:
         return compare_charts.reliability(table, above, self._marks(place), self.looks[place], is_bounded=bounded)
 
     def risk_chart(self, place: int) -> charts.Spec:
-        bounded = self.comparison.is_bounded(place, self.view)
-        return compare_charts.risk(
-            self.risk[self.names[place]], self._marks(place), self.looks[place], is_bounded=bounded
-        )
+        bounded = self.comparison.is_bounded(place, self.settings)
+        table = self.risk[self.names[place]]
+        return compare_charts.risk(table, self._marks(place), self.looks[place], is_bounded=bounded, top=self._top_risk)
+
+    @cached_property
+    def _top_risk(self) -> float:
+        """Where the axis of shares ends in all histograms of risk, so that they can be compared."""
+        highest = max(float(table["share"].max()) for table in self.risk.values())
+        return math.ceil(20 * highest) / 20
 
     def coverage_chart(self) -> charts.Spec:
         lines = [
@@ -211,7 +218,7 @@ class Scene:
         found = [(self.numbers[group[0]]["expert_alone"].value, text, group) for text, group in self.experts.items()]
         highest = max(value for value, *_ in found)
         return [
-            (value, text, self.looks[group[0]].color if len(group) == 1 < len(self.seen) else GREY, value == highest)
+            (value, text, self.looks[group[0]].color if len(group) == 1 < len(self.views) else GREY, value == highest)
             for value, text, group in found
         ]
 
