@@ -71,8 +71,8 @@ def test_a_link_opens_with_the_base_that_it_names_and_is_told_of_one_that_is_not
     app = open_link(COMPARE, {"run": FIRST_TWO, "base": FIRST_TWO[1]})
     assert_sound(app)
     assert app.selectbox(key="compare_base").value == FIRST_TWO[1]
-    app.session_state["share"] = True
-    (address,) = [code.value for code in app.run().code]
+    app = app.button(key=share.OPEN).click().run()
+    address = next(code.value for code in app.code if code.value.startswith("http"))
     assert parse_qs(urlsplit(address).query)["base"] == [FIRST_TWO[1]]
     for base in ("here/third", "../etc", "<b>"):
         app = open_link(COMPARE, {"run": FIRST_TWO, "base": base})
@@ -91,8 +91,8 @@ def test_an_upload_can_be_the_base_and_is_in_no_address(tmp_path):
     assert_sound(app)
     assert all("mine" in line for line in differences(app))
     assert "base" not in app.query_params
-    app.session_state["share"] = True
-    (address,) = [code.value for code in app.run().code]
+    app = app.button(key=share.OPEN).click().run()
+    address = next(code.value for code in app.code if code.value.startswith("http"))
     assert "upload" not in address
     assert "base" not in parse_qs(urlsplit(address).query)
     assert said(app, "mine")

@@ -92,7 +92,7 @@ def test_an_estimate_is_that_of_the_settings_as_they_are(monkeypatch):
     trial.run.return_value = Estimate(600.0, 1_250_000_000, 1069.0, 1, "cpu")
     monkeypatch.setattr(start, "_estimator", lambda: trial)
     app = click(open_train(), "Estimate time and memory")
-    assert said(app, "About **10 min** a system")
+    assert said(app, "About **10 min** per system")
     assert said(app, "**1.2 GB** of memory each")
     app = app.number_input(key="train_epochs").set_value(99).run()
     assert not said(app, "About **10 min**")

@@ -62,7 +62,7 @@ def test_train_starts_a_job_a_system_puts_their_ids_into_the_address_and_shows_t
 @pytest.mark.parametrize(
     ("state", "fields", "words", "buttons"),
     [
-        ("starting", {}, "Starts, and reads its data", {"Stop"}),
+        ("starting", {}, "Starting and reading its data", {"Stop"}),
         ("queued", {"place": 2}, "number 2 in the queue", {"Stop"}),
         (
             "running",
@@ -71,11 +71,11 @@ def test_train_starts_a_job_a_system_puts_their_ids_into_the_address_and_shows_t
             {"Stop"},
         ),
         ("running", {"elsewhere": True}, "running on another server", set()),
-        ("stopping", {}, "Keeps its best so far, after epoch 8", set()),
+        ("stopping", {}, "Saving the best network so far, after epoch 8", set()),
         ("stopped", {}, "stopped after epoch 8", {"Resume", "Yes, delete it"}),
         ("interrupted", {}, "interrupted at epoch 8", {"Resume", "Yes, delete it"}),
         ("failed", {"message": "no room"}, "failed", {"Resume", "Yes, delete it"}),
-        ("done", {"wall_seconds": 61.0}, "8 of 12 epochs in 1:01, as the loss fell no more", {"Yes, delete it"}),
+        ("done", {"wall_seconds": 61.0}, "8 of 12 epochs in 1:01, since the loss stopped falling", {"Yes, delete it"}),
         ("failed", {"message": "<b>![](http://x)"}, "&#60;b&#62;&#33;", {"Resume", "Yes, delete it"}),
         ("broken", {"config": None, "history": pd.DataFrame()}, "cannot be read", {"Yes, delete it"}),
     ],
@@ -95,7 +95,7 @@ def test_the_curves_are_those_of_the_epochs_that_are_done(board):
     app = open_train(board.have(epochs=7), board.have(SECOND, "done", epochs=3))
     assert_sound(app)
     assert len(charts(app)) == 4
-    assert spoken(app, "Loss per case. my *run*: 0.286 after epoch 7; my *run*: 0.667 after epoch 3")
+    assert spoken(app, "Loss per case, One-vs-all (nats). my *run*: 0.286 after epoch 7; my *run*: 0.667 after epoch 3")
     assert spoken(app, "System accuracy. my *run*: 90.0 %")
     assert [list(tables_of(chart)["ends"]["epoch"]) for chart in charts(app)] == [[1, 12]] * 4
     assert not charts(open_train(board.have(epochs=0)))
@@ -163,7 +163,7 @@ def test_who_does_not_hold_the_link_can_look_but_not_stop(board):
     assert address(app) == [FIRST]
     assert len(charts(app)) == 4
     assert {"Stop", "Resume", "Yes, delete it", "Save the name"}.isdisjoint(labels(app))
-    assert said(app, "Only its owner can it be stopped or changed")
+    assert said(app, "Only its owner can stop or change it")
     assert not said(app, TOKEN)
     wrong = open_train(Link(FIRST, "w" * 32))
     assert "Stop" not in labels(wrong)
