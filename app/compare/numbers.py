@@ -59,7 +59,8 @@ def draw_cards(looks: Sequence[Look], now: Sequence[Numbers], before: Sequence[N
         [_line(name, own[name], old[name] if old else None, bins) for name in ON_CARDS]
         for own, old in zip(now, before, strict=True)
     ]
-    st.html(Markup(SHEET) + render(_CARDS, cards=list(zip(looks, rows, strict=True))))
+    st.html(SHEET)
+    st.html(render(_CARDS, cards=list(zip(looks, rows, strict=True))))
 
 
 def _line(name: str, share: Statistic, before: Statistic | None, bins: str) -> dict[str, str]:

@@ -26,6 +26,7 @@ from compare_page import (
 )
 from lab_page import open_link
 
+from app.sharing import share
 from l2d_core.data import Scores
 
 
@@ -97,7 +98,7 @@ def test_an_upload_can_be_the_base_and_is_in_no_address(tmp_path):
     assert "base" not in parse_qs(urlsplit(address).query)
     assert said(app, "mine")
     app = click(app, "Forget")
-    assert "mine was forgotten" in app.warning[0].value
+    assert "mine was removed" in app.warning[0].value
     assert_sound(app.run())
     assert app.selectbox(key="compare_base").value == FIRST_TWO[0]
 
@@ -154,4 +155,4 @@ def test_a_run_without_validation_scores_is_compared_and_is_named_where_recalibr
     told = dict(re.findall(r"<b>(.*?)</b>: (.*?)(?: &nbsp;|</small>)", line))
     assert told["bare"] == "as it is, since it has no validation scores to fit on"
     assert told["unanswered"] == "as it is, since no expert has answered its validation cases"
-    assert told["third"].startswith("slope")
+    assert told["third"].startswith("expert: slope")

@@ -46,7 +46,7 @@ def test_without_any_run_it_says_what_to_do(monkeypatch, tmp_path):
     use_roots(monkeypatch, [tmp_path / "none"], [])
     app = open_compare()
     assert_sound(app)
-    assert said(app, "No run is shipped")
+    assert said(app, "There are no runs yet")
     assert said(app, "bring your own predictions")
     assert not charts(app)
 
@@ -67,7 +67,7 @@ def test_a_link_opens_what_it_names_in_its_order_and_junk_in_it_is_noted_and_dro
     assert chips(app) == ["third", "cifar10-softmax"]
     assert address(app) == ["here/third", "shipped/cifar10-softmax"]
     notes = [warning.value for warning in app.warning]
-    assert any("does not name a run" in note for note in notes)
+    assert any("names no run" in note for note in notes)
     assert any("not here any more" in note for note in notes)
     assert not any("passwd" in note or "<b>" in note for note in notes)
     assert not app.run().warning

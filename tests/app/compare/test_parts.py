@@ -19,6 +19,7 @@ from app.compare.board import Comparison, EstimateSettings
 from app.compare.cases import Filter
 from app.compare.evaluation import Evaluation
 from app.kit import charts as kit_charts
+from app.kit.looks import looks_of
 from app.kit.text import plain_table
 from l2d_core.comparison import estimates as side_by_side
 from l2d_core.comparison.author_logs import LoggedOutputs
@@ -110,7 +111,7 @@ def test_a_part_of_the_coverage_curve_holds_its_share_of_the_cases():
 
 def test_systems_keep_the_colour_of_their_surrogate_and_no_two_look_alike():
     systems = [System(str(k), made_scores(), None) for k in range(5)] + [System("s", made_scores(surrogate="softmax"))]
-    looks = charts.looks_of(systems)
+    looks = looks_of([one.test.surrogate for one in systems], [one.name for one in systems])
     assert looks[0].color == "#0072B2"
     assert looks[5].color == "#D55E00"
     for part in ("color", "shape", "dash"):
@@ -190,7 +191,14 @@ def test_the_report_holds_all_charts_and_numbers_and_reaches_for_nothing():
     view = EstimateSettings(recalibration="platt")
     page = report.page(evaluation(("a", "b", "c"), view, {"seed": 1}, cost=0.1))
     assert page.count("<svg") == 8
-    words = ("System accuracy", "before recalibration", "Who is right with whom", "price of asking", "0.10", "slope")
+    words = (
+        "System accuracy",
+        "before recalibration",
+        "Correct and incorrect answers",
+        "cost of asking",
+        "0.10",
+        "slope",
+    )
     for part in words:
         assert part in page
     without_names = page.replace("http://www.w3.org/2000/svg", "").replace("http://www.w3.org/1999/xlink", "")
@@ -214,7 +222,7 @@ def test_logged_outputs_have_a_report_of_what_is_known_of_them():
     page = report.page(one)
     assert page.count("<svg") == 2
     assert "not known" in page
-    assert "Who is right with whom" not in page
+    assert "Correct and incorrect answers" not in page
 
 
 def test_the_charts_come_as_svg_and_png():
@@ -242,8 +250,8 @@ def test_estimates_above_one_are_drawn_apart_wherever_there_can_be_any():
     for method in RECALIBRATIONS:
         one = evaluation(view=EstimateSettings(recalibration=method))
         for place, view in enumerate(one.views):
-            bounded = one.comparison.is_bounded(place, one.view)
-            assert one.comparison.above_one(place, one.view)["cases"].sum() == (view.probability > 1).sum()
+            bounded = one.comparison.is_bounded(place, one.settings)
+            assert one.comparison.above_one(place, one.settings)["cases"].sum() == (view.probability > 1).sum()
             assert not (bounded and (view.probability > 1).any()), method
     assert not evaluation(view=EstimateSettings(recalibration="temperature")).comparison.is_bounded(
         0, EstimateSettings(recalibration="temperature")

@@ -89,11 +89,11 @@ def test_a_table_with_quoted_names_is_no_json(app):
 def test_neither_the_loss_nor_logits_or_probabilities_are_taken_silently(app):
     app = click(upload(app, ("mine.csv", csv_of(table_of(made_scores())))), "Use these columns")
     assert chips(app) == ["first"]
-    assert "neither is guessed" in app.error[0].value
+    assert "the program does not guess" in app.error[0].value
     choose(app, "Trained with", "softmax")
     app = click(app, "Use these columns")
     assert chips(app) == ["first"]
-    assert "neither is guessed" in app.error[0].value
+    assert "the program does not guess" in app.error[0].value
 
 
 def test_logits_that_are_said_to_be_probabilities_are_refused_by_row(app):
@@ -128,7 +128,7 @@ def test_a_wrong_row_is_named(app):
 def test_the_two_files_of_the_authors_wait_for_each_other_and_for_the_loss(app):
     rows = [[0.2, 0.3, 0.5], [0.6, 0.3, 0.1], [0.1, 0.1, 0.8]]
     app = upload(app, ("run_confs.json", json.dumps(rows).encode()))
-    assert said(app, "waits for the other")
+    assert said(app, "needs the other")
     assert chips(app) == ["first"]
     app = upload(app, ("run_acc.json", json.dumps(json.dumps([1, 0, 1, 1])).encode()))
     app = click(app, "Use it")
@@ -236,7 +236,7 @@ def test_validation_predictions_of_another_loss_are_refused(app, tmp_path):
 def test_what_is_forgotten_is_gone_from_the_page(app, tmp_path):
     app = upload(app, ("mine.npz", npz_of(made_scores(seed=9), tmp_path)))
     app = click(app, "Forget")
-    assert "mine was forgotten" in app.warning[0].value
+    assert "mine was removed" in app.warning[0].value
     assert chips(app) == ["first"]
     assert_sound(app.run())
     assert not said(app, "mine")
@@ -255,8 +255,8 @@ def test_files_on_the_server_are_offered_only_inside_the_folder_of_data(monkeypa
         uploads.read_server_files(data, "link.csv")
     monkeypatch.setenv("L2D_DATA_ROOT", str(data))
     app.run()
-    choose(app, "Or a file on this server, in its folder of data", "mine/p.csv")
-    app = say_logits(click(app.run(), "Take it"))
+    choose(app, "Or a file in the data folder of this server", "mine/p.csv")
+    app = say_logits(click(app.run(), "Add"))
     assert_sound(app)
     assert chips(app) == ["first", "p"]
 

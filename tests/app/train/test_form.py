@@ -11,7 +11,7 @@ from app.fits.workers import WorkerLost
 from app.jobs import board as jobs_board
 from app.jobs import menu as train_menu
 from app.jobs.menu import DATASETS
-from app.train import start
+from app.train import estimate, start
 from app.train.estimate import Estimate, measure
 from l2d_core.config import MAX_EPOCHS, ExpertConfig
 
@@ -113,6 +113,7 @@ def test_a_trial_that_fails_says_why(monkeypatch, problem, words):
 
 def test_a_trial_times_steps_of_the_very_training(monkeypatch):
     monkeypatch.setattr("os.nice", lambda _more: 0)
+    monkeypatch.setattr(estimate, "MAX_SECONDS", 60.0)
     shares, menu = [], DATASETS["digits"]
     arguments = (menu.image_shape, menu.sizes, menu.lab.class_names, menu.bytes_a_number, 1)
     found = measure(SHORT.to_json(), *arguments, on_progress=lambda share: shares.append(share) or True)
