@@ -47,7 +47,7 @@ def test_without_any_run_it_says_what_to_do(monkeypatch, tmp_path):
     app = open_compare()
     assert_sound(app)
     assert said(app, "There are no runs yet")
-    assert said(app, "bring your own predictions")
+    assert said(app, "upload your own predictions")
     assert not charts(app)
 
 

@@ -132,7 +132,7 @@ def test_the_two_files_of_the_authors_wait_for_each_other_and_for_the_loss(app):
     assert chips(app) == ["first"]
     app = upload(app, ("run_acc.json", json.dumps(json.dumps([1, 0, 1, 1])).encode()))
     app = click(app, "Use it")
-    assert "not guessed" in app.error[0].value
+    assert "does not guess" in app.error[0].value
     choose(app, "Trained with", "softmax")
     app = click(app, "Use it")
     assert chips(app) == ["first", "run"]
