@@ -20,7 +20,7 @@ MEASURES = {
     **{name: (measure_title(name), True) for name in ("system_accuracy", "coverage")},
     "calibration_error": ("ECE of P(the expert is right)", True),
 }
-HEIGHT = 230
+HEIGHT, LEGEND_ROW = 280, 30  # in pixels, of a chart without its legend, and of each line of that
 MAX_POINTS = 500  # of a line; a browser draws more only slowly
 COLUMNS = ("training", "epoch", "value", "part")
 SPECS_KEPT = 64  # charts hold names of trainings, which are unlimited
@@ -97,7 +97,11 @@ def _spec(measure: str, title: str, looks: tuple[Look, ...]) -> Spec:
     names = [look.title for look in looks]
     legend = alt.Legend(title=None, orient="bottom", columns=1, labelLimit=320, symbolOpacity=1)
     color, shape, dash = (
-        channel("training:N", scale=alt.Scale(domain=names, range=values), legend=legend)
+        channel(
+            "training:N",
+            scale=alt.Scale(domain=names, range=values),
+            legend=legend,
+        )
         for channel, values in (
             (alt.Color, [look.color for look in looks]),
             (alt.Shape, [look.shape for look in looks]),
@@ -123,4 +127,4 @@ def _spec(measure: str, title: str, looks: tuple[Look, ...]) -> Spec:
     if measure != LOSS:
         del layers[1]
     heading = alt.Title(title, anchor="start", fontSize=13, fontWeight=600)
-    return finish(alt.layer(*layers).properties(height=HEIGHT, title=heading))
+    return finish(alt.layer(*layers).properties(height=HEIGHT + LEGEND_ROW * len(looks), title=heading))
