@@ -269,9 +269,14 @@ def _truth_spec(estimator: str) -> Spec:
     )
 
 
-def sized(chart: alt.LayerChart, width: float, height: float) -> alt.LayerChart:
-    """The chart with a plot of this size in pixels, its axes beside it."""
-    return chart.properties(width=width, height=height, autosize=alt.AutoSizeParams(type="pad", contains="padding"))
+def sized(chart: alt.LayerChart, width: float, height: float, *, legend: bool = False) -> alt.LayerChart:
+    """The chart with a plot of this size in pixels; with its axes it is always of one size too, but for a legend."""
+    if legend:
+        return chart.properties(width=width, height=height, autosize=alt.AutoSizeParams(type="pad"))
+    padding = {"left": 62, "right": 9, "top": 9, "bottom": 58}
+    return chart.properties(
+        width=width, height=height, padding=padding, autosize=alt.AutoSizeParams(type="none", contains="content")
+    )
 
 
 def finish(chart: alt.TopLevelMixin) -> Spec:

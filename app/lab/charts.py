@@ -164,7 +164,7 @@ def _coverage_spec(measure: str, looks: tuple[Look, ...], width: float, with_ref
             x=x, y=y, color=color, shape=shape, opacity=opacity, tooltip=tooltip
         ),
     ]
-    return finish(charts.sized(alt.layer(*layers), width, COVERAGE_HEIGHT))
+    return finish(charts.sized(alt.layer(*layers), width, COVERAGE_HEIGHT, legend=True))
 
 
 def _rule_text(rules: alt.Chart, text: str, y: alt.Y, *, align: str, x: int) -> alt.Chart:
@@ -201,7 +201,7 @@ def _overlaid_spec(looks: tuple[Look, ...], axes: tuple[str, str], ends: tuple[f
         outside = (1.0, ends[1]) if ends[1] > 1 else (ends[0], 0.0)
         zone = alt.Chart(pd.DataFrame({"x": [outside[0]], "x2": [outside[1]]}))
         layers.insert(0, zone.mark_rect(color=GREY, opacity=0.14).encode(x="x:Q", x2="x2:Q"))
-    return finish(charts.sized(alt.layer(*layers), STAGE_WIDTH - 80, COVERAGE_HEIGHT))
+    return finish(charts.sized(alt.layer(*layers), STAGE_WIDTH - 80, COVERAGE_HEIGHT, legend=True))
 
 
 def rows_of(parts: Mapping[tuple[str, str], tuple[np.ndarray, np.ndarray]]) -> Columns:

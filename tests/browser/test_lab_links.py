@@ -1,6 +1,6 @@
 """The live lab's address: it carries what was changed, restores it, and takes no harm from junk."""
 
-from lab_window import DIGITS, GAUSSIANS, QUICK, cards, change, open_lab, press, query, settle, slider
+from lab_window import DIGITS, QUICK, cards, change, open_lab, press, query, settle, slider, wait_for_run
 from playwright.sync_api import expect
 
 JUNK = {
@@ -57,9 +57,14 @@ def test_a_look_at_home_and_back_keeps_the_settings(page, server):
     assert cards(page) == before
 
 
-def test_a_way_from_home_into_the_lab_opens_it_with_its_data_set(page, server):
+def test_the_way_from_home_into_the_lab_takes_the_expert_along(page, server):
     page.goto(server)
-    page.get_by_role("link", name="Open the plane in the live lab").click()
+    home = page.get_by_role("slider")
+    home.focus()
+    page.keyboard.press("End")
+    wait_for_run(page)
+    percent = home.input_value()
+    page.get_by_role("button", name="Open the live lab").click()
     settle(page)
-    expect(slider(page, "east")).to_be_visible()
-    expect(page.get_by_role("combobox", name="Data set")).to_have_value(GAUSSIANS)
+    expect(slider(page, "airplane")).to_have_value(percent)
+    expect(slider(page, "truck")).to_have_value("20")

@@ -76,7 +76,7 @@ def test_choosing_a_preset_moves_the_sliders_and_moving_one_makes_it_an_own_sett
 
     def choose():
         expert.click()
-        page.get_by_role("menuitem", name="Always right").click()
+        page.get_by_role("menuitem", name="Always right", exact=True).click()
 
     change(page, choose)
     assert [slider(page, str(digit)).input_value() for digit in range(10)] == ["100"] * 10
