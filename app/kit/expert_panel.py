@@ -132,7 +132,8 @@ def _matching_preset(dataset: str, class_names: Sequence[str]) -> tuple[str, int
         if k is not None:
             fitting[name] = k
     last = st.session_state.get(f"{dataset}_chosen")
-    current = last if last in fitting else next(iter(fitting), OWN)
+    names = sorted(fitting, key=lambda name: PRESETS[name].takes_k)  # a plain one before one that needs its k
+    current = last if last in fitting else next(iter(names), OWN)
     return current, fitting.get(current, last_k)
 
 

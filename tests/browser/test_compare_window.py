@@ -78,7 +78,7 @@ def test_a_click_on_a_bin_shows_its_cases_and_marked_cases_are_in_every_chart(co
     box = table.bounding_box()
     comparison.mouse.click(box["x"] + 15, box["y"] + 52)
     expect(marks).to_have_count(1, timeout=PATIENCE_MS)
-    comparison.get_by_role("button", name="Clear").click()
+    comparison.get_by_role("button", name="Clear", exact=True).click()
     expect(cases).to_have_count(0, timeout=PATIENCE_MS)
     click_into(comparison, "reliability-0", 0.55, 0.3)  # the same bin again
     expect(cases).to_be_visible(timeout=PATIENCE_MS)

@@ -175,7 +175,7 @@ def test_only_who_holds_the_link_can_change_a_job_and_the_token_is_not_in_its_fo
     for wrong in (Link(link.id), Link(link.id, other.token), Link(link.id, link.token[:-1])):
         assert not idle.owns(wrong)
         for act in (idle.stop, idle.resume, idle.delete, lambda at: idle.rename(at, "taken")):
-            with pytest.raises(NotYours, match="whoever holds its link"):
+            with pytest.raises(NotYours, match="only the owner of this training"):
                 act(wrong)
     assert idle.owns(link)
     assert idle.look(link.id).name == "mine"
