@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 from train_server import TrainServer
 
-PATIENCE_MS = 60_000
+PATIENCE_MS = 180_000  # a training is the last that a busy machine gives time to
 PAGES = ("Home", "Learn", "Live lab", "Skin lesions", "Compare", "The paper", "About")
 
 
