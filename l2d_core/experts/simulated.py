@@ -236,7 +236,7 @@ PRESETS: dict[str, ExpertPreset] = {
         "Always right on the first k classes, guesses the rest",
         _sure_of_k,
         takes_k=True,
-        look_at="The expert of the paper's figures over k, there with k + 1 classes. Move k and look at the coverage.",
+        look_at="The expert of the paper's figures over k, there with k + 1 classes. Move k. Look at the coverage.",
     ),
     "dermatologist": ExpertPreset(
         "A dermatologist like the paper's expert",
