@@ -15,7 +15,7 @@ FOLDERS = {"cifar10": PRETRAINED / "runs", "ham10000": PRETRAINED / "ham10000"}
 RUNS = [
     (dataset, FOLDERS[dataset] / name, config) for dataset, runs in SHIPPED.items() for name, config in runs.items()
 ]
-MOST_BYTES = 12_000_000
+MOST_BYTES = 13_000_000  # networks, and the pictures of the test cases
 CARDS = (PRETRAINED / "README.md").read_text(encoding="utf-8")
 
 
