@@ -273,7 +273,7 @@ def sized(chart: alt.LayerChart, width: float, height: float, *, legend: bool = 
     """The chart with a plot of this size in pixels; with its axes it is always of one size too, but for a legend."""
     if legend:
         return chart.properties(width=width, height=height, autosize=alt.AutoSizeParams(type="pad"))
-    padding = {"left": 62, "right": 9, "top": 9, "bottom": 58}
+    padding = {"left": 72, "right": 9, "top": 9, "bottom": 58}
     return chart.properties(
         width=width, height=height, padding=padding, autosize=alt.AutoSizeParams(type="none", contains="content")
     )
