@@ -1,8 +1,19 @@
 """How two or more processes share the tests (`pytest -n 2`): the browser's in one of them, the others file by file."""
 
+import logging
 import os
 
 import pytest
+
+
+class _Loggers(dict):
+    """All loggers, of which a thread may make a new one while pytest goes through them as each test begins."""
+
+    def values(self):
+        return list(super().values())
+
+
+logging.root.manager.loggerDict = _Loggers(logging.root.manager.loggerDict)
 
 # The processes share the cores; numpy reads it once, so it comes before any test's imports.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -1,8 +1,12 @@
 """The live lab's settings, as one frozen, hashable value, and the bins of its results."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from l2d_core.config import HeadConfig
+
+if TYPE_CHECKING:
+    from l2d_core.datasets import LabDataset
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,23 @@ class LabSettings:
     seed: int
     with_asymmetric: bool
     people: str = ""
+
+    @classmethod
+    def plain(cls, name: str, dataset: "LabDataset", accuracy: tuple[float, ...], num_seeds: int) -> "LabSettings":
+        """Those that the lab opens with for a data set, but for the expert's accuracy and the number of seeds."""
+        return cls(
+            dataset=name,
+            accuracy=accuracy,
+            wrong="others",
+            noise=dataset.default_noise,
+            random_labels=False,
+            train_size=None,
+            head=dataset.head,
+            alpha=1.0,
+            num_seeds=num_seeds,
+            seed=0,
+            with_asymmetric=False,
+        )
 
     @property
     def surrogates(self) -> tuple[str, ...]:

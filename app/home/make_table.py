@@ -20,19 +20,8 @@ def settings_of(percent: int) -> LabSettings:
     """The live lab's settings for an expert who is right in this percentage of the classes that they know."""
     dataset = LAB_DATASETS[DATASET]
     unknown = len(dataset.class_names) - KNOWN
-    return LabSettings(
-        dataset=DATASET,
-        accuracy=(percent / 100,) * KNOWN + (UNKNOWN / 100,) * unknown,
-        wrong="others",
-        noise=dataset.default_noise,
-        random_labels=False,
-        train_size=None,
-        head=dataset.head,
-        alpha=1.0,
-        num_seeds=SEEDS,
-        seed=0,
-        with_asymmetric=False,
-    )
+    accuracy = (percent / 100,) * KNOWN + (UNKNOWN / 100,) * unknown
+    return LabSettings.plain(DATASET, dataset, accuracy, SEEDS)
 
 
 def numbers_of(percent: int) -> dict[str, Mapping[str, Any]]:

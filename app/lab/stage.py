@@ -37,6 +37,12 @@ HOW_TO_READ = {
     "marks: what the system itself chooses. Optimal deferral knows who is right; random deferral does not look.",
 }
 
+# A column of the summary, the looks of what is in it, and its measures with their units.
+_ON_CARDS = (
+    ("estimator", ESTIMATORS, {"ece": "% ECE", "above_one": "% above 1"}),
+    ("surrogate", SYSTEMS, {"system": "% right", "coverage": "% kept"}),
+)
+_ONLY_IN_HELP = {"estimator": ("ece_by_chance",), "surrogate": ()}
 _CARDS = """
 <div class="kpis">
 {% for card in cards %}
@@ -65,13 +71,13 @@ def draw(result: LabResult, name: str, before: Shown | None, note: str) -> None:
         sentence.html(render('<p class="message">{{ text }}</p>', text=message.sentence(view, tables)))
         cards.html(render(_CARDS, cards=_cards(tables, reference)))
         with st.container(key="stage-charts"):
-            views.VIEWS[view](result.curves, tables, reference, is_overlaid)
+            views.draw(view, result.curves, tables, reference, is_overlaid)
         details.draw(result, tables)
 
 
 def _tables(result: LabResult) -> Tables:
     binning = state.binning()
-    if binning == result.tables.binning or not result.scores:
+    if binning == result.tables.binning:
         return result.tables
     return tables_of(result.scores, result.truth, binning)
 
@@ -120,42 +126,25 @@ def _draw_choice(now: Shown, reference: Shown | None, note: str) -> tuple[str, b
 
 
 def _cards(tables: Tables, reference: Shown | None) -> list[dict]:
-    by_estimator, by_system = (numbers.rows_of(tables.summary, by) for by in ("estimator", "surrogate"))
-    old: tuple[Rows, Rows] = ({}, {})
-    if reference is not None:
-        old = tuple(numbers.rows_of(reference.tables.summary, by) for by in ("estimator", "surrogate"))
-    same_bins = reference is not None and reference.tables.binning == tables.binning
+    """One card per estimator and one per system, each with two numbers."""
     bins = numbers.bins_in_words(tables.binning.bins, tables.binning.strategy)
-    cards = [
-        {
-            "name": ESTIMATORS[name].title,
-            "color": ESTIMATORS[name].color,
-            "numbers": [
-                _number(by_estimator, old[0] if same_bins else {}, name, "ece", "% ECE"),
-                _number(by_estimator, old[0], name, "above_one", "% above 1"),
-            ],
-            "help": f"{_help(by_estimator, name, ('ece', 'ece_by_chance', 'above_one'))}. ECE over {bins}",
-        }
-        for name in tables.summary["estimator"].unique()
-    ]
-    cards += [
-        {
-            "name": f"{SYSTEMS[name].title}",
-            "color": SYSTEMS[name].color,
-            "numbers": [
-                _number(by_system, old[1], name, "system", "% right"),
-                _number(by_system, old[1], name, "coverage", _kept(by_system[name, "coverage"]["mean"])),
-            ],
-            "help": _help(by_system, name, ("system", "coverage")),
-        }
-        for name in tables.summary["surrogate"].unique()
-    ]
+    old_bins = None if reference is None else reference.tables.binning
+    cards = []
+    for by, looks, measures in _ON_CARDS:
+        rows = numbers.rows_of(tables.summary, by)
+        old = {} if reference is None else numbers.rows_of(reference.tables.summary, by)
+        for name in tables.summary[by].unique():
+            pairs = [
+                _number(rows, {} if one == "ece" and old_bins != tables.binning else old, name, one, unit)
+                for one, unit in measures.items()
+            ]
+            told = [
+                f"{MEASURES[one].title}: {numbers.cell(rows[name, one])}" for one in (*measures, *_ONLY_IN_HELP[by])
+            ]
+            told += [f"ECE over {bins}"] if "ece" in measures else []
+            look = looks[name]
+            cards.append({"name": look.title, "color": look.color, "numbers": pairs, "help": ". ".join(told)})
     return cards
-
-
-def _kept(coverage: float) -> str:
-    """The unit of the coverage; in words at its ends, since a system that has learned nothing is easily overlooked."""
-    return {0.0: "% kept: always asks", 1.0: "% kept: never asks"}.get(coverage, "% kept")
 
 
 def _number(rows: Rows, old: Rows, name: str, measure: str, unit: str) -> tuple[str, str, str]:
@@ -163,8 +152,6 @@ def _number(rows: Rows, old: Rows, name: str, measure: str, unit: str) -> tuple[
     mean = rows[name, measure]["mean"]
     last = old[name, measure]["mean"] if (name, measure) in old else None
     delta = "" if last is None or mean is None else f"{100 * (mean - last):+.1f}"
+    if measure == "coverage":  # a system that has learned nothing is easily overlooked
+        unit += {0.0: ": always asks", 1.0: ": never asks"}.get(mean, "")
     return ("n/a" if mean is None else f"{100 * mean:.1f}"), unit, "±0" if delta in ("+0.0", "-0.0") else delta
-
-
-def _help(rows: Rows, name: str, measures: tuple[str, ...]) -> str:
-    return ". ".join(f"{MEASURES[one].title}: {numbers.cell(rows[name, one])}" for one in measures)

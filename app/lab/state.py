@@ -20,7 +20,6 @@ from app.kit import settings as kit_settings
 from app.kit.settings import Setting, choice, flag, number, whole
 from app.lab import people_panel
 from app.sharing.carried import Settings
-from l2d_core.config import HEADS
 from l2d_core.datasets import LAB_DATASETS
 
 STRATEGIES = {"equal_width": "Equal width", "equal_mass": "Equal mass"}  # of bins
@@ -74,7 +73,7 @@ def settings(name: str) -> dict[str, Setting]:
         f"{name}_noise": number(known.min_noise, known.max_noise, known.default_noise),
         f"{name}_size": choice(sizes),
         "random_labels": flag(),
-        f"{name}_head": choice(HEAD_TITLES, HEADS[HEADS.index(known.head.kind)]),
+        f"{name}_head": choice(HEAD_TITLES, known.head.kind),
         f"{name}_epochs": whole(1, 60, known.head.epochs),
         "alpha": number(0, 1, 1.0),
         "asymmetric": flag(),

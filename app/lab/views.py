@@ -1,11 +1,11 @@
 """The views of the stage: each draws one chart per estimator or system, or all in one, beside the reference in grey."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from app.fits.tables import Tables
 from app.kit import charts as kit_charts
@@ -26,41 +26,69 @@ def _chart(spec: kit_charts.Spec, key: str, name: str, text: str) -> None:
     section.chart(spec, key, name, text, width="content")
 
 
-def _side_by_side(estimators: Mapping[str, object]) -> list[tuple[str, DeltaGenerator]]:
-    """A column per estimator, under its name."""
-    columns = st.columns(len(estimators), gap="small")
-    for estimator, column in zip(estimators, columns, strict=True):
-        column.markdown(section.name_of(estimator), unsafe_allow_html=True)
-    return list(zip(estimators, columns, strict=True))
+@dataclass(frozen=True)
+class _PerEstimator:
+    """A view of one chart per estimator.
+
+    kind: of its tables in `Tables`; columns: of its line where all are in one chart, with the axes' titles and the
+    ends of the first axis. name: of a chart, before the estimator's title. text: for screen readers. spec: of a chart,
+    from all tables, the estimator, and the reference's table, None without one.
+    """
+
+    kind: str
+    columns: tuple[str, str]
+    axes: tuple[str, str]
+    ends: tuple[float, float]
+    name: str
+    text: Callable[[Rows, str, pd.DataFrame], str]
+    spec: Callable[[Tables, str, pd.DataFrame | None], kit_charts.Spec]
 
 
-def _draw_reliability(_curves: Curves, tables: Tables, reference: Shown | None, is_overlaid: bool) -> None:
-    rows = numbers.rows_of(tables.summary, "estimator")
-    texts = {name: _reliability_text(rows, name, table) for name, table in tables.reliability.items()}
-    if is_overlaid:
-        names = ("mean_probability", "share_correct")
-        _draw_overlaid("reliability", "Reliability diagrams", _lines(tables, reference, "reliability", names), texts)
+def draw(view: str, curves: Curves, tables: Tables, reference: Shown | None, is_overlaid: bool) -> None:
+    """Draw a view of `state.VIEWS`."""
+    if view == "accuracy":
+        _draw_accuracy(curves, tables, reference, is_overlaid)
         return
-    for estimator, column in _side_by_side(tables.reliability):
+    how = _VIEWS[view]
+    rows = numbers.rows_of(tables.summary, "estimator")
+    parts = getattr(tables, how.kind)
+    texts = {estimator: how.text(rows, estimator, table) for estimator, table in parts.items()}
+    if is_overlaid:
+        looks = [ESTIMATORS[estimator] for estimator in parts]
+        lines = charts.rows_of(_lines(tables, reference, how))
+        spec = charts.overlaid(lines, looks, how.axes, ends=how.ends, diagonal=view == "reliability")
+        _chart(spec, f"overlaid-{view}", f"{how.name} all estimators, overlaid", " ".join(texts.values()))
+        return
+    old = {} if reference is None else getattr(reference.tables, how.kind)
+    for estimator, column in zip(parts, st.columns(len(parts), gap="small"), strict=True):
         with column:
-            spec = kit_charts.reliability(
-                tables.reliability[estimator],
-                tables.above_one[estimator],
-                ESTIMATORS[estimator],
-                is_bounded=kit_charts.is_bounded(estimator),
-                before=_of_reference(reference, "reliability", estimator),
-                side=SIDE,
-            )
-            _chart(
-                spec,
-                f"reliability-{estimator}",
-                f"Reliability diagram of {ESTIMATORS[estimator].title}",
-                texts[estimator],
-            )
+            st.markdown(section.name_of(estimator), unsafe_allow_html=True)
+            spec = how.spec(tables, estimator, old.get(estimator))
+            _chart(spec, f"{view}-{estimator}", f"{how.name} {ESTIMATORS[estimator].title}", texts[estimator])
 
 
-def _of_reference(reference: Shown | None, kind: str, estimator: str) -> pd.DataFrame | None:
-    return None if reference is None else getattr(reference.tables, kind).get(estimator)
+def _lines(
+    tables: Tables, reference: Shown | None, how: _PerEstimator
+) -> Mapping[tuple[str, str], tuple[np.ndarray, np.ndarray]]:
+    """(title, "now" or "before") -> x and y of each estimator's line."""
+    found = {}
+    for when, one in (("before", None if reference is None else reference.tables), ("now", tables)):
+        for estimator, table in ({} if one is None else getattr(one, how.kind)).items():
+            x, y = (table[name].to_numpy(dtype=float) for name in how.columns)
+            x = np.where(np.isneginf(x), 1 - kit_charts.ABOVE_ONE, x)
+            found[ESTIMATORS[estimator].title, when] = (x[~np.isnan(y)], y[~np.isnan(y)])
+    return found
+
+
+def _reliability(tables: Tables, estimator: str, before: pd.DataFrame | None) -> kit_charts.Spec:
+    return kit_charts.reliability(
+        tables.reliability[estimator],
+        tables.above_one[estimator],
+        ESTIMATORS[estimator],
+        is_bounded=kit_charts.is_bounded(estimator),
+        before=before,
+        side=SIDE,
+    )
 
 
 def _reliability_text(rows: Rows, estimator: str, bins: pd.DataFrame) -> str:
@@ -76,49 +104,26 @@ def _reliability_text(rows: Rows, estimator: str, bins: pd.DataFrame) -> str:
     )
 
 
-def _draw_above(_curves: Curves, tables: Tables, reference: Shown | None, is_overlaid: bool) -> None:
-    rows = numbers.rows_of(tables.summary, "estimator")
+def _estimates(tables: Tables, estimator: str, before: pd.DataFrame | None) -> kit_charts.Spec:
     highest = max(table["share"].max() for table in tables.estimates.values())
-    texts = {
-        name: f"Histogram of the estimates of {ESTIMATORS[name].title}. Above 1: "
-        f"{numbers.cell(rows[name, 'above_one'])}."
-        for name in tables.estimates
-    }
-    if is_overlaid:
-        lines = _lines(tables, reference, "estimates", ("low", "share"))
-        _draw_overlaid("above", "Histograms of the estimates", lines, texts)
-        return
-    for estimator, column in _side_by_side(tables.estimates):
-        spec = charts.estimates(
-            tables.estimates[estimator],
-            ESTIMATORS[estimator],
-            highest,
-            _of_reference(reference, "estimates", estimator),
-        )
-        with column:
-            title = f"Histogram of the estimates of {ESTIMATORS[estimator].title}"
-            _chart(spec, f"above-{estimator}", title, texts[estimator])
+    return charts.estimates(tables.estimates[estimator], ESTIMATORS[estimator], highest, before)
 
 
-def _draw_risk(_curves: Curves, tables: Tables, reference: Shown | None, is_overlaid: bool) -> None:
-    rows = numbers.rows_of(tables.summary, "estimator")
-    texts = {name: _risk_text(rows, name, table) for name, table in tables.risk.items()}
-    if is_overlaid:
-        _draw_overlaid("risk", "Histograms of risk", _lines(tables, reference, "risk", ("low", "share")), texts)
-        return
-    highest = max(table["share"].max() for table in tables.risk.values())
-    for estimator, column in _side_by_side(tables.risk):
-        with column:
-            spec = kit_charts.risk(
-                tables.risk[estimator],
-                tables.true_risk,
-                estimator,
-                is_bounded=kit_charts.is_bounded(estimator),
-                before=_of_reference(reference, "risk", estimator),
-                highest=highest,
-                size=(charts.WIDTH, charts.HEIGHT),
-            )
-            _chart(spec, f"risk-{estimator}", f"Histogram of risk by {ESTIMATORS[estimator].title}", texts[estimator])
+def _estimates_text(rows: Rows, estimator: str, _table: pd.DataFrame) -> str:
+    above = numbers.cell(rows[estimator, "above_one"])
+    return f"Histogram of the estimates of {ESTIMATORS[estimator].title}. Above 1: {above}."
+
+
+def _risk(tables: Tables, estimator: str, before: pd.DataFrame | None) -> kit_charts.Spec:
+    return kit_charts.risk(
+        tables.risk[estimator],
+        tables.true_risk,
+        estimator,
+        is_bounded=kit_charts.is_bounded(estimator),
+        before=before,
+        highest=max(table["share"].max() for table in tables.risk.values()),
+        size=(charts.WIDTH, charts.HEIGHT),
+    )
 
 
 def _risk_text(rows: Rows, estimator: str, table: pd.DataFrame) -> str:
@@ -130,33 +135,36 @@ def _risk_text(rows: Rows, estimator: str, table: pd.DataFrame) -> str:
     )
 
 
-Lines = Mapping[tuple[str, str], tuple[np.ndarray, np.ndarray]]
-
-
-def _lines(tables: Tables, reference: Shown | None, kind: str, columns: tuple[str, str]) -> Lines:
-    """(title, "now" or "before") -> x and y of each estimator's line."""
-    found = {}
-    for when, one in (("before", None if reference is None else reference.tables), ("now", tables)):
-        for estimator, table in ({} if one is None else getattr(one, kind)).items():
-            x, y = (table[name].to_numpy(dtype=float) for name in columns)
-            x = np.where(np.isneginf(x), 1 - kit_charts.ABOVE_ONE, x)
-            found[ESTIMATORS[estimator].title, when] = (x[~np.isnan(y)], y[~np.isnan(y)])
-    return found
-
-
-_AXES = {
-    "reliability": ("estimate of P(the expert is right)", "share right"),
-    "above": ("estimate of P(the expert is right)", "share of cases"),
-    "risk": ("risk = 1 - P(the expert is right)", "share of cases"),
+_ESTIMATE, _SHARE = "estimate of P(the expert is right)", "share of cases"
+_VIEWS = {
+    "reliability": _PerEstimator(
+        kind="reliability",
+        columns=("mean_probability", "share_correct"),
+        axes=(_ESTIMATE, "share right"),
+        ends=(0.0, 1.0),
+        name="Reliability diagram of",
+        text=_reliability_text,
+        spec=_reliability,
+    ),
+    "above": _PerEstimator(
+        kind="estimates",
+        columns=("low", "share"),
+        axes=(_ESTIMATE, _SHARE),
+        ends=(0.0, charts.END + charts.LAST_BAR),
+        name="Histogram of the estimates of",
+        text=_estimates_text,
+        spec=_estimates,
+    ),
+    "risk": _PerEstimator(
+        kind="risk",
+        columns=("low", "share"),
+        axes=("risk = 1 - P(the expert is right)", _SHARE),
+        ends=(1 - kit_charts.AXIS_END, 1.0),
+        name="Histogram of risk by",
+        text=_risk_text,
+        spec=_risk,
+    ),
 }
-
-
-def _draw_overlaid(view: str, name: str, lines: Lines, texts: Mapping[str, str]) -> None:
-    looks = [ESTIMATORS[estimator] for estimator in texts]
-    end = charts.END + charts.LAST_BAR if view == "above" else 1.0
-    start = 1 - kit_charts.AXIS_END if view == "risk" else 0.0
-    spec = charts.overlaid(charts.rows_of(lines), looks, _AXES[view], ends=(start, end), diagonal=view == "reliability")
-    _chart(spec, f"overlaid-{view}", f"{name}, overlaid", " ".join(texts.values()))
 
 
 def _draw_accuracy(curves: Curves, tables: Tables, reference: Shown | None, is_overlaid: bool) -> None:
@@ -217,12 +225,3 @@ def _coverage_text(rows: Rows, name: str) -> str:
         f"{numbers.estimate(rows[name, 'coverage'])}; machine alone {numbers.estimate(rows[name, 'machine_alone'])}, "
         f"expert alone {numbers.estimate(rows[name, 'expert_alone'])}."
     )
-
-
-# A view of `state.VIEWS` -> what draws it.
-VIEWS: dict[str, Callable[[Curves, Tables, Shown | None, bool], None]] = {
-    "reliability": _draw_reliability,
-    "above": _draw_above,
-    "risk": _draw_risk,
-    "accuracy": _draw_accuracy,
-}

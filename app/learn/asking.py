@@ -110,20 +110,7 @@ def which_expert() -> Answer:
 
 def fit(accuracy: tuple[float, ...]) -> LabResult:
     """The live lab's fit on photographs for an expert of this accuracy per class, with few seeds for speed."""
-    dataset = LAB_DATASETS[PHOTOS]
-    settings = LabSettings(
-        dataset=PHOTOS,
-        accuracy=accuracy,
-        wrong="others",
-        noise=dataset.default_noise,
-        random_labels=False,
-        train_size=None,
-        head=dataset.head,
-        alpha=1.0,
-        num_seeds=SEEDS,
-        seed=0,
-        with_asymmetric=False,
-    )
+    settings = LabSettings.plain(PHOTOS, LAB_DATASETS[PHOTOS], accuracy, SEEDS)
     return shared.fit_board().get(
         settings,
         lambda on_progress: shared.workers().run(settings, Binning(), on_progress=on_progress),

@@ -237,10 +237,7 @@ def reproduce_result(
     where["on_change"] = tell(sys.stdout)
     made = {"epochs": epochs, "reference": reference, "folder": out, "data_root": data_root, "where": where}
     request = Request(tuple(range(seeds)), scale, **made)
-    if name != "all":
-        print(as_markdown(reproduce(name, request, out), design_of(name, request)))
-        return
-    for each, result in reproduce_all(request, out):
+    for each, result in reproduce_all(request, out) if name == "all" else [(name, reproduce(name, request, out))]:
         print(as_markdown(result, design_of(each, request)), flush=True)
 
 

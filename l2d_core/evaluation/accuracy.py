@@ -150,7 +150,7 @@ def averages(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def class_table(scores: Scores, deferred: ArrayLike) -> pd.DataFrame:
-    """A row a class, of the cases that truly are of it: how many, who is right, how many are deferred.
+    """One row per true class: how many cases it has, who is right in them, and how many are deferred.
 
     Columns: class, n, machine_alone, expert_alone, deferred, system; shares of the n cases, NaN where n is 0. The
     expert's are those of the one that a case would go to. deferred (N,) bool. ValueError on a wrong shape or type, or

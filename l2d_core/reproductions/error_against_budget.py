@@ -215,7 +215,7 @@ def _rank(what: str, errors: dict[str, list[float | None]]) -> Finding:
             by_sign[Difference.between(errors["one_vs_all"], own).sign].append(
                 f"{WORDS.get(name, name)} ({100 * (mean or 0.0):.2f} %)"
             )
-    words = {-1: "lower than", 1: "higher than", 0: "not told apart from"}
+    words = {-1: "lower than", 1: "higher than", 0: "not significantly different from"}
     ranks = "; ".join(f"{words[sign]} {', '.join(names)}" for sign, names in by_sign.items() if names)
     mean, half_width = mean_and_interval(errors["one_vs_all"])
     alone = f" ({ONE_SEED})" if half_width is None else ""

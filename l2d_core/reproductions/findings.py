@@ -24,8 +24,8 @@ KINDS = {
     "differs": "unlike in the paper",
     "beside": "a statement on our numbers alone",
 }
-NOT_SIGNIFICANT = "not told apart by these seeds"
-ONE_SEED = "one seed, so that chance is not told apart"
+NOT_SIGNIFICANT = "not significantly different over these seeds"
+ONE_SEED = "one seed, so no test is possible"
 
 
 @dataclass(frozen=True)

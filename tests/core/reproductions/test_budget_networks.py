@@ -214,7 +214,7 @@ def test_findings_of_one_seed_say_so_and_notes_say_what_is_trained(result):
     assert result.findings
     for finding in result.findings:
         assert finding.kind == "open"
-        assert "one seed" in finding.text or "not told apart" in finding.text
+        assert "one seed" in finding.text or "not significantly different" in finding.text
         assert "budgets 50% to 50%" in finding.text
     notes = " ".join(result.notes)
     assert "small_resnet, epochs at most 1" in notes
