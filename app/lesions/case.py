@@ -107,8 +107,7 @@ _SCORED = """
 class Shown:
     """What the case of a scored picture shows.
 
-    titles: of the classes; deferred: by surrogate, by the page's rule, None without a recommendation; says: sentences
-    on the expert's own answer, and on copies.
+    titles: of the classes; says: sentences on the expert's own answer, and on copies.
     """
 
     case: Case

@@ -59,14 +59,15 @@ class Deciding:
 def judge(session: LesionSession, by: Deciding) -> Results:
     """Read all pictures of the session, and decide."""
     readings = _read(session, by.systems, session.first_entries())
-    unlike = {digest for digest, case in session.cases.items() if case.unlike}
-    like = {digest: reading for digest, reading in readings.items() if digest not in unlike}
+    # What is not like the training images uses up no budget.
+    like = {digest: reading for digest, reading in readings.items() if not session.cases[digest].unlike}
+    deferred = verdicts.decisions(like, by.rule.name, by.rule.value)
     return Results(
         session,
         by.rule.leader,
         readings,
-        verdicts.judge(readings, unlike, by.rule.leader, by.rule.name, by.rule.value),
-        verdicts.decisions(like, by.rule.name, by.rule.value),
+        verdicts.judge(readings, deferred, by.rule.leader),
+        deferred,
         expert_answers(session, by.system) if by.expert == "mixer" else None,
         by.system.class_names,
     )

@@ -85,11 +85,12 @@ def decisions(readings: Mapping[str, Reading], rule: str, value: float) -> dict[
 
 
 def judge(
-    readings: Mapping[str, Reading], unlike: set[str], surrogate: str, rule: str, value: float
+    readings: Mapping[str, Reading], deferred: Mapping[str, Mapping[str, bool]], surrogate: str
 ) -> dict[str, Verdict]:
-    """Digest -> verdict by the system of a surrogate; the pictures in `unlike` get none, and use up no budget."""
-    like = {digest: reading for digest, reading in readings.items() if digest not in unlike}
-    deferred = decisions(like, rule, value)
+    """Digest -> verdict by the system of a surrogate.
+
+    deferred: of `decisions`, of the pictures that get a recommendation; the others get none.
+    """
     return {
         digest: _verdict(reading, surrogate, {name: by.get(digest) for name, by in deferred.items()})
         for digest, reading in readings.items()

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any
 
 import streamlit as st
 
@@ -30,9 +32,13 @@ class Row:
 
 def draw(rows: Sequence[Row], opened: str, *, key: str, on_open: Callable[[], None]) -> None:
     """Draw the list; on_open is called when a row is chosen, by mouse or by keys. opened: the key of the open row."""
-    component = st.components.v2.component("l2d_worklist", html=_HTML, css=_CSS, js=_SCRIPT)
     data = {"rows": [asdict(row) for row in rows], "opened": opened, "colors": COLORS}
-    component(key=key, data=data, height="content", on_opened_change=on_open)
+    _component()(key=key, data=data, height="content", on_opened_change=on_open)
+
+
+@cache
+def _component() -> Callable[..., Any]:
+    return st.components.v2.component("l2d_worklist", html=_HTML, css=_CSS, js=_SCRIPT)
 
 
 _HTML = '<div role="listbox" tabindex="0" aria-label="All files; arrow keys open the next and the previous one"></div>'

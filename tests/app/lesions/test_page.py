@@ -369,6 +369,14 @@ def test_the_mixer_answers_where_age_sex_and_site_are_known_and_else_its_answer_
 
 
 @pytest.mark.usefixtures("calls")
+def test_the_same_picture_under_two_names_in_one_zip_is_answered_for_each_person():
+    both = zipped([("old.png", colour(1)), ("young.png", colour(1))])
+    app = upload_table(upload(open_lesions(), ("both.zip", both)), TABLE)
+    app.radio(key="lesion_expert").set_value("mixer").run()
+    assert table(app)["expert_answer"].tolist() == ["df", "nv"]
+
+
+@pytest.mark.usefixtures("calls")
 def test_a_table_that_cannot_be_read_says_which_column_was_looked_for():
     app = upload_table(open_lesions(), "name,age\nx,5\n")
     assert "lacks the column image_id" in unescape(app.error[0].value)
