@@ -184,6 +184,10 @@ class Scores:
         """(N, J) bool: the expert was asked and named the true class."""
         return self.answers == self.labels[:, None]
 
+    def subset(self, rows: np.ndarray) -> "Scores":
+        """The cases at these rows, in that order."""
+        return replace(self, **{name: getattr(self, name)[rows] for name in ("logits", "labels", "answers", "ids")})
+
     def save(self, path: str | os.PathLike) -> None:
         """Write an .npz without pickled objects; the file appears whole or not at all."""
         arrays = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}

@@ -4,6 +4,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,11 @@ import pandas as pd
 import streamlit as st
 
 from app.jobs.runs import load_system
+from app.kit import groups
 from l2d_core.comparison import estimates
 from l2d_core.comparison.author_logs import LoggedOutputs
 from l2d_core.comparison.difference import Difference, calibration_difference
-from l2d_core.comparison.systems import System, align
+from l2d_core.comparison.systems import System, align, scores_of
 from l2d_core.datasets.ham10000.fields import CLASS_NAMES as LESIONS
 from l2d_core.evaluation import estimator_view
 from l2d_core.evaluation.estimator_view import EstimatorView
@@ -61,6 +63,16 @@ class Comparison:
         """The names of the classes; empty for logged outputs."""
         test = self.systems[0].test
         return () if isinstance(test, LoggedOutputs) else test.class_names
+
+    @cached_property
+    def cases_known_by(self) -> pd.DataFrame:
+        """What is known of the compared cases beside the scores: columns that a system brings, or HAM10000's."""
+        ids = scores_of(self.systems[0]).ids
+        brought = [one.columns.reset_index(drop=True) for one in self.systems if one.columns is not None]
+        shipped = groups.known_of_lesions(ids) if self.is_medical else None
+        tables = brought if shipped is None else [*brought, shipped.reset_index(drop=True)]
+        found = pd.concat(tables, axis=1) if tables else pd.DataFrame(index=range(len(ids)))
+        return found.loc[:, ~found.columns.duplicated()]
 
     @property
     def is_medical(self) -> bool:

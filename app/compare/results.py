@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app.compare import controls, report, selection, state
+from app.compare import controls, groups_panel, report, selection, state
 from app.compare import numbers as compare_numbers
 from app.compare import words as compare_words
 from app.compare.board import Comparison
@@ -47,6 +47,7 @@ def _draw(evaluation: Evaluation, chosen: Sequence[str]) -> None:
         _draw_curves(evaluation)
         places["curves"] = st.container()
         _draw_classes(evaluation)
+        groups_panel.draw(evaluation)
     else:
         st.info(NO_LABELS, icon=":material/info:")
     place = evaluation.chosen.place

@@ -20,6 +20,12 @@ PARAMETER = "run"
 BASE = "base"  # in the address, and in the session, for links
 BASE_CHOICE = "compare_base"  # the widget
 UPLOAD_FIELD = "own-files"
+GROUPS, GROUPS_OF, GROUPS_BY, GROUPS_MIX = (
+    "compare-groups",
+    "compare-groups-of",
+    "compare-groups-by",
+    "compare-groups-mix",
+)
 _CHOSEN, _UPLOADS, _NOTES, _BASE = "compare_chosen", "compare_uploads", "compare_notes", "compare_base_key"
 _ORIGIN = "compare_case_origin"
 _MADE, _GENERATIONS, _PROBLEMS = "compare_made", "compare_generations", "compare_upload_problems"

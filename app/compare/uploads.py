@@ -22,6 +22,7 @@ MAX_FILE_BYTES = 200 * 2**20  # as .streamlit/config.toml has it
 MAX_UNPACKED_BYTES = 600 * 2**20  # of an .npz
 MAX_JSON_BYTES = 16 * 2**20  # parsing takes many times this size
 MAX_FILES = 24  # in a session
+MAX_LEVELS, MAX_COLUMNS = 200, 20  # of columns to group by; ages in years have up to 120 values
 PROBABILITIES, FLAGS = "_confs", "_acc"  # how the authors' two files of a system end
 SERVER_ENDINGS = (".npz", ".csv", ".parquet", ".json")
 MAX_DEPTH, MAX_LISTED = 4, 500
@@ -74,7 +75,8 @@ class Uploads:
         assert waiting.table is not None
         scores = to_scores(waiting.table, columns, surrogate=surrogate, domain=domain, class_names=names or None)
         settings = {"surrogate": surrogate, "numbers": domain}
-        self.ready[key] = System(waiting.name, scores, origin="upload", settings=settings)
+        others = _groupable(waiting.table.drop(columns=[name for name in columns.all if name]))
+        self.ready[key] = System(waiting.name, scores, origin="upload", settings=settings, columns=others)
         del self.waiting[key]
 
     def explain_pair(self, key: str, surrogate: str) -> None:
@@ -189,6 +191,12 @@ def split_names(text: str) -> list[str]:
 
 def _stem(name: str) -> str:
     return PurePosixPath(name).stem or "upload"
+
+
+def _groupable(table: pd.DataFrame) -> pd.DataFrame:
+    """The columns by which cases can be grouped; what they repeat is kept once."""
+    few = [name for name in table if table[name].nunique() <= MAX_LEVELS][:MAX_COLUMNS]
+    return table[few].astype("category")
 
 
 def _load(data: bytes, name: str) -> Scores:

@@ -7,7 +7,7 @@ from app.fits.experiment import LabResult
 from app.fits.tables import Tables
 from app.kit import csv_files, numbers
 from app.kit.looks import ESTIMATORS, SYSTEMS
-from app.lab import plane
+from app.lab import groups_panel, plane
 from l2d_core.evaluation.measures import MEASURES, SUMMARY
 
 FIRST = ("ece", "ece_by_chance", "above_one", "system", "coverage", "machine_on_kept", "expert_on_deferred")
@@ -30,6 +30,7 @@ def draw(result: LabResult, tables: Tables) -> None:
     """Draw everything that stands below the stage."""
     _draw_numbers(result, tables)
     _draw_classes(result)
+    groups_panel.draw(result)
     if result.plane is not None:
         plane.draw(result)
     st.header("Downloads", anchor=False)

@@ -2,13 +2,14 @@
 
 import streamlit as st
 
+from app.kit import groups
 from app.lesions import cost_panel, drop, groups_panel, results, state
 from app.lesions.judged import Deciding
 from app.lesions.state import LesionSession
 
 VIEWS = {
     "list": "Your images",
-    "groups": "Who is served worse?",
+    "groups": groups.TITLE,
     "cost": "What a miss costs",
     "map": "Map of test cases",
 }

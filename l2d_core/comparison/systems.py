@@ -22,6 +22,7 @@ class System:
     """A system that was trained: its scores on test and, for recalibration, on validation cases, where there are any.
 
     test: scores, or what authors logged, without labels. origin: one of `ORIGINS`. settings: what to show of it.
+    columns: what else is known of the test cases, such as age and sex, one row per case.
     """
 
     name: str
@@ -29,6 +30,7 @@ class System:
     validation: Scores | None = None
     origin: str = "run"
     settings: Mapping[str, Any] | None = None
+    columns: pd.DataFrame | None = None
 
 
 def align(systems: Sequence[System]) -> tuple[list[System], tuple[str, ...]]:
@@ -50,7 +52,7 @@ def align(systems: Sequence[System]) -> tuple[list[System], tuple[str, ...]]:
     if not answered.any():
         raise ValueError(f"no test case is in all of {_names(systems)} with an answer of each system's expert")
     if not answered.all():
-        chosen = [replace(one, test=_rows(scores_of(one), np.flatnonzero(answered))) for one in chosen]
+        chosen = [_rows(one, np.flatnonzero(answered)) for one in chosen]
     _require_same_labels(chosen)
     return chosen, tuple(_notes(systems, chosen))
 
@@ -115,17 +117,15 @@ def _shared_ids(systems: Sequence[System]) -> np.ndarray:
 
 
 def _pick(system: System, ids: np.ndarray) -> System:
-    scores = scores_of(system)
-    if np.array_equal(scores.ids, ids):
-        return system
-    return replace(system, test=_rows(scores, pd.Index(scores.ids).get_indexer(pd.Index(ids))))
+    own = scores_of(system).ids
+    return system if np.array_equal(own, ids) else _rows(system, pd.Index(own).get_indexer(pd.Index(ids)))
 
 
-def _rows(scores: Scores, rows: np.ndarray) -> Scores:
+def _rows(system: System, rows: np.ndarray) -> System:
     if len(rows) == 0:
         raise ValueError("the systems have no test case in common: their ids differ")
-    parts = {name: getattr(scores, name)[rows] for name in ("logits", "labels", "answers", "ids")}
-    return replace(scores, **parts)
+    columns = None if system.columns is None else system.columns.iloc[rows]
+    return replace(system, test=scores_of(system).subset(rows), columns=columns)
 
 
 def _is_answered(scores: Scores) -> np.ndarray:

@@ -56,10 +56,15 @@ class Gallery:
     @classmethod
     def load(cls, folder: Path) -> "Gallery":
         """Read what `save` wrote. ValueError where columns are missing or the sprite does not fit the table."""
-        cases = pd.read_csv(folder / TABLE, dtype=str, keep_default_na=False)
-        if tuple(cases.columns) != FIELDS:
-            raise ValueError(f"{TABLE} must have the columns {', '.join(FIELDS)}, got {', '.join(cases.columns)}")
-        return cls(cases, (folder / SPRITE).read_bytes())
+        return cls(read_cases(folder), (folder / SPRITE).read_bytes())
+
+
+def read_cases(folder: Path) -> pd.DataFrame:
+    """The table that `Gallery.save` wrote below a folder. ValueError where columns are missing."""
+    cases = pd.read_csv(folder / TABLE, dtype=str, keep_default_na=False)
+    if tuple(cases.columns) != FIELDS:
+        raise ValueError(f"{TABLE} must have the columns {', '.join(FIELDS)}, got {', '.join(cases.columns)}")
+    return cases
 
 
 def make_gallery(data_root: Path, ids: Sequence[str] | np.ndarray) -> Gallery:

@@ -88,8 +88,7 @@ def scene_without_a_class(view=None):
     """Two systems of three classes, of which the last has no test cases."""
     scores = [made_scores(seed=k) for k in (5, 6)]
     rows = np.flatnonzero(scores[0].labels < 2)
-    parts = ("logits", "labels", "answers", "ids")
-    scores = [replace(one, **{name: getattr(one, name)[rows] for name in parts}) for one in scores]
+    scores = [one.subset(rows) for one in scores]
     return Evaluation(
         Comparison([System(f"s{k}", one, one) for k, one in enumerate(scores)]), view or EstimateSettings(), 0.0, 1.0
     )

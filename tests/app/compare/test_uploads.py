@@ -5,6 +5,7 @@ import io
 import json
 import os
 import zipfile
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +56,41 @@ def test_our_own_file_is_compared_at_once_and_is_not_in_the_address(app, tmp_pat
     assert chips(app) == ["first", "mine"]
     assert "upload" not in str(app.query_params)
     assert chips(app.run()) == ["first", "mine"]
+
+
+def group_table_of(app):
+    return next(unescape(one.value) for one in app.html if 'class="groups"' in one.value)
+
+
+def test_other_columns_of_an_uploaded_table_become_groups_of_every_system(app):
+    scores = made_scores(seed=9)
+    rows = np.arange(len(scores))
+    others = {"hospital <b>": np.where(rows % 4 == 0, "north", "south"), "note": [f"case {row}" for row in rows]}
+    app.session_state["compare-groups"] = True
+    app = say_logits(upload(app, ("mine.csv", csv_of(table_of(scores).assign(**others)))))
+    assert_sound(app)
+    by = app.segmented_control(key="compare-groups-by")
+    assert [unescape(name) for name in by.options] == ["hospital <b>", "class"]
+    assert "<" not in by.options[0]
+    app = by.set_value("hospital <b>").run()
+    found = group_table_of(app)
+    assert "<th>north</th>\n<td>100</td>" in found
+    assert "<th>south</th>\n<td>300</td>" in found
+    app = app.segmented_control(key="compare-groups-of").set_value("mine").run()
+    assert_sound(app)
+    assert group_table_of(app) != found
+    assert group_table_of(app).count("<th>north</th>") == 1
+    app = click(app, "Forget")
+    assert not app.exception
+    assert "<th>left</th>" in group_table_of(app)  # that column went with its file
+
+
+def test_without_such_columns_only_classes_are_grouped_and_it_is_said_what_to_bring(app):
+    app.session_state["compare-groups"] = True
+    app = app.run()
+    assert_sound(app)
+    assert app.segmented_control(key="compare-groups-by").options == ["class"]
+    assert said(app, "such as age, sex or hospital")
 
 
 def test_being_told_again_of_files_that_were_taken_changes_nothing(monkeypatch):
