@@ -20,7 +20,7 @@ TITLE = "Who is served worse?"
 BANDS = ((30, "0-29"), (45, "30-44"), (60, "45-59"), (75, "60-74"), (np.inf, "75 and over"))  # whose order is A to Z
 AGES = ("age", "age_approx")
 TITLES = {"age": "age", "sex": "sex", "localization": "site"}
-SMALL = 30  # cases, below which a group gets no finding of its own
+SMALL = 30  # cases, below which a group gets no interval and no finding
 MAX_GROUPS = 20
 RESAMPLES = 500
 _TABLE = """
@@ -33,8 +33,9 @@ _TABLE = """
 {% for one in rows %}
 <tr{% if loop.first %} class="all"{% endif %}><th>{{ one.group }}</th>
 <td>{{ one.n }}{% if clusters %} ({{ one.clusters }}){% endif %}</td>
-<td>{{ one.deferred }}</td><td>{{ one.machine }}</td><td>{{ one.expert }}</td><td><b>{{ one.system }}</b></td>
-<td><div class="span" aria-hidden="true"><i style="left: {{ one.left }}%; width: {{ one.width }}%"></i>
+<td>{{ one.deferred }}</td><td>{{ one.machine }}</td><td>{{ one.expert }}</td><td><b>{{ one.system }}</b>{{ one.interval }}</td>
+<td><div class="span" aria-hidden="true">
+{%- if one.interval %}<i style="left: {{ one.left }}%; width: {{ one.width }}%"></i>{% endif %}
 <b style="left: {{ one.at }}%"></b><u style="left: {{ overall }}%"></u></div></td>
 <td>{{ one.gap }}</td>{% if with_ece %}<td>{{ one.ece }}</td>{% endif %}</tr>
 {% endfor %}
@@ -43,11 +44,11 @@ _TABLE = """
 .finding {font-size: .95rem; margin: 0 0 .5rem;}
 .groups {overflow-x: auto;}
 .groups table {border-collapse: collapse; width: 100%; font-size: .82rem; margin: 0;}
-.groups th, .groups td {text-align: left; font-weight: 400; padding: .22rem .5rem; border: 0; white-space: nowrap;
+.groups th, .groups td {text-align: left; font-weight: 400; padding: .22rem .4rem; border: 0; white-space: nowrap;
   border-top: 1px solid rgba(128,136,146,.25);}
 .groups thead th {white-space: normal; border: 0; opacity: .85; font-size: .76rem; vertical-align: bottom;}
 .groups .all th, .groups .all td {font-weight: 600;}
-.groups .span {position: relative; width: 130px; height: 14px;}
+.groups .span {position: relative; width: 100px; height: 14px;}
 .groups .span i, .groups .span b, .groups .span u {position: absolute; top: 0; height: 100%;}
 .groups .span i {background: {{ color }}; opacity: .35;}
 .groups .span b {background: {{ color }}; width: 3px; margin-left: -1.5px;}
@@ -57,7 +58,7 @@ _TABLE = """
 HOW_TO_READ = (
     "Intervals: bootstrap{of}, for each group alone, so one interval in twenty misses the true value. Estimate less "
     "share right: above 0, the expert is overestimated. ECE by chance: what a calibrated estimate would show. Dotted "
-    "line: all cases."
+    f"line: all cases. Groups of fewer than {SMALL} cases have no interval."
 )
 
 
@@ -189,7 +190,8 @@ def _row(row: Mapping[str, float]) -> dict[str, str]:
         "n": f"{row['n']:,}",
         "clusters": f"{row['clusters']:,}",
         **{name: f"{100 * row[name]:.1f} %" for name in ("deferred", "machine", "expert")},
-        "system": f"{100 * row['system']:.1f} % ({100 * low:.0f}-{100 * high:.0f})",
+        "system": f"{100 * row['system']:.1f} %",
+        "interval": f" ({100 * low:.0f}-{100 * high:.0f})" if row["n"] >= SMALL else "",
         "left": f"{100 * low:.1f}",
         "width": f"{100 * (high - low):.1f}",
         "at": f"{100 * row['system']:.1f}",
