@@ -33,7 +33,8 @@ _TABLE = """
 {% for one in rows %}
 <tr{% if loop.first %} class="all"{% endif %}><th>{{ one.group }}</th>
 <td>{{ one.n }}{% if clusters %} ({{ one.clusters }}){% endif %}</td>
-<td>{{ one.deferred }}</td><td>{{ one.machine }}</td><td>{{ one.expert }}</td><td><b>{{ one.system }}</b>{{ one.interval }}</td>
+<td>{{ one.deferred }}</td><td>{{ one.machine }}</td><td>{{ one.expert }}</td>
+<td><b>{{ one.system }}</b>{{ one.interval }}</td>
 <td><div class="span" aria-hidden="true">
 {%- if one.interval %}<i style="left: {{ one.left }}%; width: {{ one.width }}%"></i>{% endif %}
 <b style="left: {{ one.at }}%"></b><u style="left: {{ overall }}%"></u></div></td>
