@@ -160,6 +160,28 @@ def test_the_interval_of_calibration_holds_the_truth_and_equal_systems_are_seldo
         assert clear > 0.15  # what differs is found far more often than chance would
 
 
+def few_errors(samples, seed, n=200):
+    """The share of clear differences of two calibrated systems, one sharper, whose expert is right in nearly 98 %."""
+    seen_by_one = (expit(4 + (GRID[:, None] + NODES) / 2) * WEIGHTS).sum(1) / WEIGHTS.sum()
+    rng, clear = np.random.default_rng(seed), 0
+    for _ in range(samples):
+        u, v = rng.normal(size=(2, n))
+        sharp, other = expit(4 + (u + v) / 2), np.interp(u, GRID, seen_by_one)
+        correct = rng.random(n) < sharp
+        clear += calibration_difference(view_of(sharp, correct), view_of(other, correct)).is_clear
+    return clear / samples
+
+
+def test_few_errors_in_sparse_bins_do_not_make_calibrated_systems_differ():
+    assert few_errors(samples=200, seed=0) <= 0.05  # 16 % where only the errors of the sample count
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [200, 2000])
+def test_few_errors_in_sparse_bins_do_not_in_many_samples(n):
+    assert few_errors(samples=1000, seed=1, n=n) <= 0.05
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("n", [200, 2000])
