@@ -1,6 +1,5 @@
 """How much better one system is than another on the same cases, and how far chance alone would move that."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
