@@ -35,9 +35,10 @@ def estimate(row: Row) -> str:
     measure = MEASURES[row["measure"]]
     if row["mean"] is None:
         return "n/a"
+    if row["half_width"] is None:
+        return measure.text(row["mean"])
     scale, digits, unit = (100, 1, " %") if measure.percent else (1, 4, "")
-    interval = "" if row["half_width"] is None else f" ± {scale * row['half_width']:.{digits}f}"
-    return f"{scale * row['mean']:.{digits}f}{interval}{unit}"
+    return f"{scale * row['mean']:.{digits}f} ± {scale * row['half_width']:.{digits}f}{unit}"
 
 
 def bins_in_words(bins: int, strategy: str) -> str:

@@ -119,6 +119,22 @@ def calibration_error(
     return float(np.abs(np.bincount(which, correct - probability)).sum() / len(probability))
 
 
+def signed_calibration_errors(
+    probability: ArrayLike, correct: ArrayLike, *, bins: int = 15, strategy: str = "equal_width"
+) -> tuple[float, float]:
+    """Overconfidence and underconfidence: the two parts of the ECE, from bins above and below the diagonal.
+
+    sum_b n_b / N max(mean_probability_b - share_correct_b, 0), and the same with the sign turned; both in 0..1. Their
+    sum is the ECE, their difference is the mean estimate less the share that came true. Both are biased upwards.
+
+    See the top of this file for the arguments, bins and errors.
+    """
+    probability, correct = check_pairs(probability, correct)
+    _, which = _bin(probability, bins, strategy)
+    gaps = np.bincount(which, probability - correct) / len(probability)
+    return float(np.maximum(gaps, 0).sum()), float(np.maximum(-gaps, 0).sum())
+
+
 def squared_calibration_error(
     probability: ArrayLike, correct: ArrayLike, *, bins: int = 15, strategy: str = "equal_width"
 ) -> float:

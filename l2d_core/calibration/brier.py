@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
 from l2d_core.calibration.binned import check_pairs
+from l2d_core.calibration.corp import isotonic
 from l2d_core.common.checks import ArrayLike
 
 
@@ -37,13 +37,8 @@ def brier_decomposition(probability: ArrayLike, correct: ArrayLike) -> BrierDeco
     """
     probability, correct = check_pairs(probability, correct)
     brier = float(np.mean((probability - correct) ** 2))
-    refinement = float(np.mean((_isotonic(probability, correct) - correct) ** 2))
+    _, which, n = np.unique(probability, return_inverse=True, return_counts=True)
+    recalibrated = isotonic(np.bincount(which, correct) / n, n)[which]
+    refinement = float(np.mean((recalibrated - correct) ** 2))
     uncertainty = float(correct.mean() * (1 - correct.mean()))
     return BrierDecomposition(brier, brier - refinement, refinement, uncertainty - refinement, uncertainty)
-
-
-def _isotonic(probability: np.ndarray, correct: np.ndarray) -> np.ndarray:
-    """The increasing function of probability nearest to correct; equal probabilities get equal values."""
-    _, which, n = np.unique(probability, return_inverse=True, return_counts=True)
-    share = np.bincount(which, correct) / n
-    return scipy.optimize.isotonic_regression(share, weights=n).x[which]

@@ -9,8 +9,8 @@ from scipy import special
 from l2d_core.common.checks import ArrayLike, as_floats
 
 LEVEL = 0.95
-_TAIL = (1 - LEVEL) / 2
-_Z = float(special.ndtri(1 - _TAIL))
+TAIL = (1 - LEVEL) / 2
+_Z = float(special.ndtri(1 - TAIL))
 
 
 def wilson_interval(share: ArrayLike, n: ArrayLike) -> tuple[Float64[np.ndarray, " B"], Float64[np.ndarray, " B"]]:
@@ -36,7 +36,7 @@ def binomial_band(probability: ArrayLike, n: ArrayLike) -> tuple[Float64[np.ndar
     probability (B,) in 0..1; n (B,) whole numbers above 0; returns low (B,) and high (B,), within 0..1.
     """
     n, p = np.asarray(n, dtype=np.float64), np.asarray(probability, dtype=np.float64)
-    return _binomial_quantile(_TAIL, n, p) / n, _binomial_quantile(1 - _TAIL, n, p) / n
+    return _binomial_quantile(TAIL, n, p) / n, _binomial_quantile(1 - TAIL, n, p) / n
 
 
 def binomial_mean_deviation(probability: ArrayLike, n: ArrayLike) -> Float64[np.ndarray, " B"]:
@@ -72,7 +72,7 @@ def mean_and_interval(values: Sequence[float | None] | np.ndarray) -> tuple[floa
 
 def student_t(num_seeds: int) -> float:
     """How many standard errors half of a 95 % interval over so many seeds is: t_{0.975, n-1}; at least 2 seeds."""
-    return float(special.stdtrit(num_seeds - 1, 1 - _TAIL))
+    return float(special.stdtrit(num_seeds - 1, 1 - TAIL))
 
 
 def _binomial_quantile(share: float, n: np.ndarray, p: np.ndarray) -> np.ndarray:

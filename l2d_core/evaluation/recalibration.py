@@ -1,13 +1,15 @@
 """Recalibration of both sides of the decision: "the expert is right" and "the machine is right", on held-out cases.
 
 A corrected estimate of the expert decides well only against a corrected confidence of the machine. Each correction is
-fitted and applied on one scale, that of the network: temperature on its logits, Platt on the log-odds, isotonic on the
-order of the raw estimates. The log-odds of deferring z are g_d for a sigmoid and g_d - ln sum_k e^{g_k} for a softmax,
-so that softmax odds above 1 are not cut off before they are corrected. The machine's class stays the same.
+fitted and applied on one scale, that of the network: temperature on its logits, Platt on the log-odds, isotonic and
+Venn-Abers on the order of the raw estimates. The log-odds of deferring z are g_d for a sigmoid and
+g_d - ln sum_k e^{g_k} for a softmax, so that softmax odds above 1 are not cut off before they are corrected. The
+machine's class stays the same.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ import torch
 from jaxtyping import Float64
 from scipy import special
 
+from l2d_core.calibration.venn_abers import VennAbers
 from l2d_core.common.checks import ArrayLike, require_known
 from l2d_core.data import Scores
 from l2d_core.evaluation.accuracy import machine_is_right
@@ -27,6 +30,7 @@ RECALIBRATIONS = {
     "temperature": "Temperature",
     "platt": "Platt",
     "isotonic": "Isotonic",
+    "venn_abers": "Venn-Abers",
 }
 TEMPERATURES = (0.02, 50.0)
 NUM_TRIED = 60
@@ -42,7 +46,8 @@ Fitted = tuple[dict[str, float], Callable[[np.ndarray, int], np.ndarray]]
 
 @dataclass(frozen=True)
 class Recalibration:
-    """A correction that was fitted. parameters: temperature; slope and offset; or how many levels; none for "none".
+    """A correction that was fitted. parameters: temperature; slope and offset; how many levels; or the mean width from
+    p0 to p1; none for "none".
 
     machine_parameters: the same of the machine's side, the lowest and the highest temperature where each class has its
     own. note: why it is not to be trusted; "" where there is no such reason.
@@ -91,6 +96,7 @@ def fit_recalibration(method: str, scores: Scores, estimator: str | None = None)
     platt: sigmoid(a z + b) of the least log loss, towards (n_1 + 1) / (n_1 + 2) and 1 / (n_0 + 2), n_1 and n_0 the
     answers that were right and that were not, so that it exists for any data. Source: Platt 1999.
     isotonic: the rising function of least squares, straight lines between its steps. Source: Zadrozny and Elkan 2002.
+    venn_abers: as `calibration.venn_abers`, never 0 or 1. Source: Vovk, Petej and Fedorova 2015.
 
     Answers that are missing do not count. Its note says so where one side is always right, or always wrong. ValueError
     on an unknown method, surrogate or estimator, or no answers.
@@ -220,34 +226,50 @@ def _line(z: np.ndarray, right: np.ndarray, log_odds: Callable[[np.ndarray, int]
     )
 
 
-def _isotonic(estimate: Estimate, scores: Scores, asked: np.ndarray) -> Fitted:
+def _of_expert(fit: "FitOfOrder", estimate: Estimate, scores: Scores, asked: np.ndarray) -> Fitted:
     p = estimate(scores.logits.astype(np.float64), scores.num_experts)[asked]
-    return _steps(p, scores.expert_correct[asked], estimate)
+    return _after(estimate, *fit(p, scores.expert_correct[asked]))
 
 
-def _machine_isotonic(scores: Scores) -> Fitted:
+def _of_machine(fit: "FitOfOrder", scores: Scores) -> Fitted:
     confidence = _confidence(scores.surrogate)
-    return _steps(confidence(scores.logits, scores.num_experts), machine_is_right(scores), confidence)
+    p = confidence(scores.logits, scores.num_experts)
+    return _after(confidence, *fit(p, machine_is_right(scores)))
 
 
-def _steps(p: np.ndarray, right: np.ndarray, estimate: Callable[[np.ndarray, int], np.ndarray]) -> Fitted:
-    """The rising function nearest to what came true, right (M,), of estimates p (M,), and it after `estimate`."""
+# Estimates (M,) and whether each came true (M,) -> parameters, and a function of new estimates (N,).
+FitOfOrder = Callable[[np.ndarray, np.ndarray], tuple[dict[str, float], Callable[[np.ndarray], np.ndarray]]]
+
+
+def _after(
+    estimate: Estimate | Confidence, parameters: dict[str, float], correction: Callable[[np.ndarray], np.ndarray]
+) -> Fitted:
+    def corrected(logits: np.ndarray, count: int) -> np.ndarray:
+        found = estimate(logits, count)
+        return np.asarray(correction(found.ravel()), dtype=np.float64).reshape(found.shape)
+
+    return parameters, corrected
+
+
+def _isotonic(p: np.ndarray, right: np.ndarray) -> tuple[dict[str, float], Callable[[np.ndarray], np.ndarray]]:
     from sklearn.isotonic import IsotonicRegression  # where it is needed: its import takes as long as a page's drawing
 
     steps = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(p, right)
+    return {"levels": len(np.unique(steps.predict(p)))}, steps.predict
 
-    def corrected(logits: np.ndarray, count: int) -> np.ndarray:
-        found = estimate(logits, count)
-        return np.asarray(steps.predict(found.ravel()), dtype=np.float64).reshape(found.shape)
 
-    return {"levels": len(np.unique(steps.predict(p)))}, corrected
+def _venn_abers(p: np.ndarray, right: np.ndarray) -> tuple[dict[str, float], Callable[[np.ndarray], np.ndarray]]:
+    fitted = VennAbers.fit(p, right)
+    low, high = fitted.bounds(p)
+    return {"mean width": float((high - low).mean())}, fitted.apply
 
 
 # The fit of the expert's side, and of the machine's.
 _FITS: dict[str, tuple[Callable[[Estimate, Scores, np.ndarray], Fitted], Callable[[Scores], Fitted]]] = {
     "temperature": (_temperature, _class_temperature),
     "platt": (_platt, _machine_platt),
-    "isotonic": (_isotonic, _machine_isotonic),
+    "isotonic": (partial(_of_expert, _isotonic), partial(_of_machine, _isotonic)),
+    "venn_abers": (partial(_of_expert, _venn_abers), partial(_of_machine, _venn_abers)),
 }
 LEAST, MOST = float(np.finfo(np.float64).tiny), 1 - float(np.finfo(np.float64).eps)  # of a probability with log-odds
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from l2d_core.calibration import binned
+from l2d_core.calibration import binned, cumulative
 from l2d_core.calibration.brier import brier_decomposition
 from l2d_core.calibration.intervals import mean_and_interval
 from l2d_core.calibration.smooth import smooth_calibration_error
@@ -15,6 +15,7 @@ from l2d_core.evaluation import estimator_view
 from l2d_core.evaluation.accuracy import Statistic, accuracies_of_flags, class_table
 from l2d_core.evaluation.deferral import defer_by_argmax
 from l2d_core.evaluation.estimator_view import EstimatorView, view_scores
+from l2d_core.evaluation.measures import SUMMARY
 from l2d_core.evaluation.probabilities import clip_probability, estimators_of, risk_distance, share_above_one
 from l2d_core.surrogates import SURROGATES
 
@@ -31,16 +32,7 @@ def measure(
     probability, correct = clip_probability(view.probability), view.expert_correct
     deferred = defer_by_argmax(scores.logits)
     above = share_above_one(view.probability, deferred)
-    brier = brier_decomposition(probability, correct)
-    how = {"bins": bins, "strategy": strategy}
-    numbers = {
-        "ece": binned.calibration_error(probability, correct, **how),
-        "ece_by_chance": binned.calibration_error_by_chance(probability, **how),
-        "smooth_ece": smooth_calibration_error(probability, correct),
-        "brier": brier.brier,
-        "miscalibration": brier.miscalibration,
-        "refinement": brier.refinement,
-    }
+    numbers = calibration_measures(probability, correct, bins=bins, strategy=strategy)
     if true_probability is not None:
         numbers["risk_distance"] = risk_distance(1 - probability, 1 - true_probability)
     return {
@@ -48,6 +40,24 @@ def measure(
         "above_one": above["all"],
         "above_one_of_deferred": above["deferred"],
         **accuracies_of_flags(view.machine_correct, correct, deferred),
+    }
+
+
+def calibration_measures(probability: np.ndarray, correct: np.ndarray, *, bins: int, strategy: str) -> dict[str, float]:
+    """Every measure of calibration without the truth, of estimates in 0..1 (N,) and whether each came true (N,)."""
+    how = {"bins": bins, "strategy": strategy}
+    over, under = binned.signed_calibration_errors(probability, correct, **how)
+    brier = brier_decomposition(probability, correct)
+    return {
+        "ece": binned.calibration_error(probability, correct, **how),
+        "ece_by_chance": binned.calibration_error_by_chance(probability, **how),
+        "overconfidence": over,
+        "underconfidence": under,
+        "cutoff_error": cumulative.cutoff_calibration_error(probability, correct),
+        "kuiper_p_value": cumulative.kuiper_test(probability, correct).p_value,
+        "spiegelhalter_p_value": cumulative.spiegelhalter_test(probability, correct).p_value,
+        "smooth_ece": smooth_calibration_error(probability, correct),
+        **{name: getattr(brier, name) for name in ("brier", "miscalibration", "discrimination", "uncertainty")},
     }
 
 
@@ -62,7 +72,8 @@ def summarise(
 
     scores: surrogate -> one `Scores` per seed, as in `LabFit.scores`. Columns: estimator, surrogate, measure, mean,
     half_width (of the 95 % interval over seeds), n (cases, the mean over seeds), seeds (that have any cases). mean
-    and half_width are None where there is nothing to average.
+    and half_width are None where there is nothing to average. A p-value is combined over the seeds rather than
+    averaged, and has no half_width.
     """
     rows = []
     for surrogate, estimator in estimators_of(list(scores)):
@@ -72,13 +83,19 @@ def summarise(
         ]
         for name in seeds[0]:
             found = [seed[name] for seed in seeds]
-            mean, half_width = mean_and_interval([one.value for one in found])
+            mean, half_width = _over_seeds(name, [one.value for one in found])
             n = float(np.mean([one.n for one in found]))
             count = sum(one.value is not None for one in found)
             rows.append((estimator, surrogate, name, mean, half_width, n, count))
     columns = ["estimator", "surrogate", "measure", "mean", "half_width", "n", "seeds"]
     # As objects from the start: pandas would read a None among numbers as NaN.
     return pd.DataFrame(rows, columns=columns, dtype=object).astype({"n": float, "seeds": int})
+
+
+def _over_seeds(name: str, values: Sequence[float | None]) -> tuple[float | None, float | None]:
+    if SUMMARY[name].is_p_value:
+        return cumulative.combined_p_value(values), None
+    return mean_and_interval(values)
 
 
 def pooled_view(scores: Sequence[Scores], estimator: str) -> EstimatorView:

@@ -8,7 +8,7 @@ from l2d_core.calibration.binned import calibration_error
 from l2d_core.data import Scores
 from l2d_core.evaluation.accuracy import Statistic, accuracies
 from l2d_core.evaluation.deferral import defer_by_argmax
-from l2d_core.evaluation.measures import MEASURES, ece_column
+from l2d_core.evaluation.measures import MEASURES, Measure, ece_column
 from l2d_core.evaluation.probabilities import estimators_of, expert_pairs
 from l2d_core.evaluation.summary import measure
 from l2d_core.runs.folder import Run
@@ -46,7 +46,7 @@ def markdown_table(runs: Sequence[Run], split: str) -> str:
     for name, described in MEASURES.items():
         shares = [column.get(name) for column in columns.values()]
         if any(share is not None for share in shares):
-            rows.append([described.title, *(_cell(share, described.percent) for share in shares)])
+            rows.append([described.title, *(_cell(share, described) for share in shares)])
     return markdown_rows(rows)
 
 
@@ -69,8 +69,5 @@ def _alone(scores: Scores) -> dict[str, Statistic]:
     return {name: shares[name] for name in ("machine_alone", "expert_alone")}
 
 
-def _cell(share: Statistic | None, in_percent: bool) -> str:
-    if share is None or share.value is None:
-        return "-"
-    number = f"{100 * share.value:.1f} %" if in_percent else f"{share.value:.4f}"
-    return f"{number} (n = {share.n:,})"
+def _cell(share: Statistic | None, described: Measure) -> str:
+    return "-" if share is None or share.value is None else f"{described.text(share.value)} (n = {share.n:,})"

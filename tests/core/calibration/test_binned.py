@@ -12,6 +12,7 @@ from l2d_core.calibration.binned import (
     calibration_error_by_chance,
     debiased_calibration_error,
     reliability_table,
+    signed_calibration_errors,
 )
 
 STRATEGIES = ["equal_width", "equal_mass"]
@@ -237,3 +238,12 @@ def test_an_unknown_strategy_lists_the_known_ones_and_bins_are_at_least_one(func
         function([0.5], [1], bins=0)
     with pytest.raises(ValueError, match="repeats must be a whole number of at least 1, got 0"):
         reliability_table([0.5], [1], repeats=0)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_over_and_underconfidence_add_up_to_the_ece_and_differ_by_the_mean_gap(strategy):
+    probability, correct = _draw(5)
+    over, under = signed_calibration_errors(probability, correct, strategy=strategy)
+    assert over + under == pytest.approx(calibration_error(probability, correct, strategy=strategy))
+    assert over - under == pytest.approx(np.mean(probability) - np.mean(correct))
+    assert signed_calibration_errors([0.1, 0.9], [1, 0]) == pytest.approx((0.45, 0.45))

@@ -11,6 +11,7 @@ from small_scores import random_scores, scores_from_lists
 
 from l2d_core.calibration.binned import calibration_error, calibration_error_by_chance, reliability_table
 from l2d_core.calibration.brier import brier_decomposition
+from l2d_core.calibration.cumulative import cutoff_calibration_error, kuiper_test, spiegelhalter_test
 from l2d_core.calibration.smooth import smooth_calibration_error
 from l2d_core.data import Scores
 from l2d_core.evaluation.deferral import defer_by_argmax
@@ -68,13 +69,20 @@ def measured_directly(scores, estimator, how):
     deferred = scores.logits[:, -1] >= scores.logits[:, :-1].max(axis=1)
     n, n_deferred = len(scores), int(deferred.sum())
     decomposition = brier_decomposition(clipped, expert)
+    over = (calibration_error(clipped, expert, **how) + np.mean(clipped - expert)) / 2
     return {
         "ece": (calibration_error(clipped, expert, **how), n),
         "ece_by_chance": (calibration_error_by_chance(clipped, **how), n),
         "smooth_ece": (smooth_calibration_error(clipped, expert), n),
         "brier": (np.mean((clipped - expert) ** 2), n),
         "miscalibration": (decomposition.miscalibration, n),
-        "refinement": (decomposition.refinement, n),
+        "discrimination": (decomposition.discrimination, n),
+        "uncertainty": (np.mean(expert) * np.mean(~expert), n),
+        "overconfidence": (over, n),
+        "underconfidence": (over - np.mean(clipped - expert), n),
+        "cutoff_error": (cutoff_calibration_error(clipped, expert), n),
+        "kuiper_p_value": (kuiper_test(clipped, expert).p_value, n),
+        "spiegelhalter_p_value": (spiegelhalter_test(clipped, expert).p_value, n),
         "above_one": (np.mean(raw > 1), n),
         "above_one_of_deferred": (mean_or_none(raw[deferred] > 1), n_deferred),
         # The distance between two samples of one size is the mean gap between their sorted values.
@@ -105,9 +113,12 @@ def test_the_summary_is_the_mean_over_seeds_of_what_the_direct_calls_give(how):
         for name in direct[0]:
             values, n = np.array([seed[name] for seed in direct], dtype=float).T
             row = rows.loc[name]
+            assert (row["n"], row["seeds"]) == (n.mean(), 3)
+            if MEASURES[name].is_p_value:
+                assert (row["mean"], row["half_width"]) == (pytest.approx(min(1, 2 * values.mean())), None)
+                continue
             assert row["mean"] == pytest.approx(values.mean(), abs=1e-9)
             assert row["half_width"] == pytest.approx(T_3 * values.std(ddof=1) / 3**0.5, abs=1e-9)
-            assert (row["n"], row["seeds"]) == (n.mean(), 3)
 
 
 def test_the_measures_that_pages_explain_are_those_that_the_summary_holds():
@@ -194,7 +205,8 @@ NONE_KEPT = ["machine_on_kept"]
 def test_a_share_of_no_cases_has_an_n_of_0_and_no_seeds(margin, without):
     rows = rows_of(summarise({"softmax": [with_margin(margin)] * 2}), "odds")
     assert rows.index[rows["mean"].isna()].tolist() == without
-    assert rows.index[rows["half_width"].isna()].tolist() == without
+    p_values = [name for name, described in SUMMARY.items() if described.is_p_value]
+    assert rows.drop(index=p_values).query("half_width.isna()").index.tolist() == without
     assert (rows.loc[without, ["n", "seeds"]] == 0).all(axis=None)
     assert (rows.drop(index=without)["seeds"] == 2).all()
     assert rows.loc["coverage", "mean"] == (margin < 0)

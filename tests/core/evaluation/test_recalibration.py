@@ -111,9 +111,11 @@ def test_isotonic_never_falls_and_has_the_share_right_in_each_level():
     [
         ("softmax", "platt"),
         ("softmax", "isotonic"),
+        ("softmax", "venn_abers"),
         ("one_vs_all", "temperature"),
         ("one_vs_all", "platt"),
         ("one_vs_all", "isotonic"),
+        ("one_vs_all", "venn_abers"),
     ],
 )
 def test_every_correction_helps_on_new_cases_of_a_stretched_estimator(surrogate, method):
@@ -162,7 +164,8 @@ def test_the_answers_of_all_experts_count_and_missing_ones_do_not():
 
 def test_an_unknown_method_or_estimator_is_named_with_the_known_ones():
     with pytest.raises(
-        ValueError, match="method must be one of 'none', 'temperature', 'platt', 'isotonic'; got 'beta'"
+        ValueError,
+        match="method must be one of 'none', 'temperature', 'platt', 'isotonic', 'venn_abers'; got 'beta'",
     ):
         fit_recalibration("beta", made("softmax"))
     with pytest.raises(ValueError, match="estimator must be one of 'odds', 'proxy'; got 'sigmoid'"):
@@ -195,7 +198,7 @@ def overconfident(surrogate, seed, stretch, n=6000):
 
 
 @pytest.mark.parametrize("surrogate", ["softmax", "asymmetric_softmax", "one_vs_all"])
-@pytest.mark.parametrize("method", ["platt", "isotonic", "temperature"])
+@pytest.mark.parametrize("method", ["platt", "isotonic", "venn_abers", "temperature"])
 def test_the_machines_confidence_is_corrected_too_and_its_class_stays(surrogate, method):
     held_out, new = overconfident(surrogate, 0, 3.0), overconfident(surrogate, 1, 3.0)
     correct = machine_is_right(new)
