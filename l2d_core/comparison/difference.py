@@ -62,11 +62,11 @@ def calibration_difference(
     Source: Hoeffding 1948 (the parts); Efron and Stein 1981 (the estimate from single cases counts the pairs twice).
     """
     _require_same_length(first, other)
-    sides = [_CalibrationSide.of(view, bins, strategy) for view in (first, other)]
-    value = sides[1].squared_error - sides[0].squared_error
-    single = float((sides[1].influence - sides[0].influence).var()) / len(first)
-    pairs = _variance_from_pairs(*sides, _products(*(one.centred for one in sides)))
-    if_calibrated = _variance_from_pairs(*sides, _expected_products(*(one.probability for one in sides)))
+    one, two = (_CalibrationSide.of(view, bins, strategy) for view in (first, other))
+    value = two.squared_error - one.squared_error
+    single = float((two.influence - one.influence).var()) / len(first)
+    pairs = _variance_from_pairs(one, two, _products(one.centred, two.centred))
+    if_calibrated = _variance_from_pairs(one, two, _expected_products(one.probability, two.probability))
     half_width = special.ndtri((1 + LEVEL) / 2) * max(single - pairs / 2, pairs, if_calibrated) ** 0.5
     return _rounded(value, value - half_width, value + half_width, len(first))
 

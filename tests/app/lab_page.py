@@ -10,6 +10,7 @@ import pyarrow as pa
 from streamlit.testing.v1 import AppTest
 
 from l2d_core.common.paths import PROGRAM
+from l2d_core.evaluation.measures import MEASURES
 
 APP = PROGRAM / "app"
 LAB = "lab/page.py"
@@ -148,11 +149,15 @@ def assert_sound(app):
 
 
 def assert_drawable(table, name):
-    """Numbers are finite, but for the edge of an open bin, and missing only in empty bins and where none are kept."""
+    """Numbers are finite, but for the edge of an open bin, and missing only in empty bins, where none are kept, and as
+    the interval of a p-value.
+    """
     numbers = table.drop(columns=["low", "from"], errors="ignore").select_dtypes("number").to_numpy(dtype=float)
     assert not np.isinf(numbers).any(), name
     nothing = np.zeros(len(table), dtype=bool)
     for count in ("n", "cases", "coverage"):
         nothing |= table[count].to_numpy(dtype=float) == 0 if count in table else False
+    if "measure" in table:
+        nothing |= [MEASURES[name].is_p_value for name in table["measure"]]
     rows = table[pd.isna(table).any(axis=1).to_numpy() & ~nothing]
     assert rows.empty, f"{name}:\n{rows}"
