@@ -63,6 +63,15 @@ def draw_chosen(runs: pd.DataFrame, chosen: Sequence[str]) -> None:
         st.caption(f"{len(chosen)} of at most {MAX_SYSTEMS}", width="content")
 
 
+def draw_uploads_alone(chosen: Sequence[str]) -> None:
+    """Offer to show each upload by itself, where it does not go with the others."""
+    own = state.uploads().systems()
+    with st.container(horizontal=True):
+        for key in (key for key in chosen if key in own and len(chosen) > 1):
+            label = f"Show only {plain(own[key].name)}"
+            st.button(label, key=f"alone-{key}", icon=":material/filter_1:", on_click=state.choose, args=([key],))
+
+
 def draw_table(runs: pd.DataFrame, chosen: Sequence[str]) -> None:
     """The table of all runs, to filter, to sort and to choose from."""
     panel = st.expander(f"Choose runs ({len(runs):,})", icon=":material/table_rows:", on_change="rerun", key="all-runs")

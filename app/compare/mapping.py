@@ -1,7 +1,7 @@
 """The form in which a visitor says what the columns of a file hold, and what its numbers mean."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import streamlit as st
@@ -10,7 +10,9 @@ from app.compare import state
 from app.compare.uploads import Uploads, Waiting, split_names
 from app.kit import memory
 from app.kit.text import plain
-from l2d_core.comparison.mapped_tables import DOMAINS, Columns
+from l2d_core.comparison.column_values import texts_of
+from l2d_core.comparison.mapped_tables import ANSWERS_ARE, DOMAINS, Columns
+from l2d_core.comparison.table_columns import GUESSED_ROWS
 from l2d_core.comparison.table_files import LEFT_OUT
 from l2d_core.surrogates import SURROGATES
 
@@ -20,6 +22,7 @@ DOMAIN_WORDS = {
 }
 UNSAID = "Choose the loss, and whether the scores are logits or probabilities: the program does not guess these."
 NO_GUESS = "The column names do not tell what the columns hold: please choose."
+MAX_SLIDERS = 12
 PREVIEW_ROWS, PREVIEW_LETTERS, SHOWN_NAMES = 5, 200, 20
 
 
@@ -80,6 +83,16 @@ def _draw_columns(waiting: Waiting, key: str) -> None:
     _columns("Answers, one column per expert", names, guess.answers if guess else (), own_key("answers"))
     _columns("Class scores, in order", names, guess.scores if guess else (), own_key("scores"))
     _columns("Deferral scores, one column per expert", names, guess.defer if guess else (), own_key("defer"))
+    if waiting.guess is not None and not waiting.guess.answers:
+        _draw_simulated_expert(waiting.guess, own_key)
+    else:
+        st.radio(
+            "The answers say",
+            list(ANSWERS_ARE),
+            format_func=ANSWERS_ARE.get,
+            key=own_key("answers_are"),
+            horizontal=True,
+        )
     st.text_input(
         "Class names, in the order of their scores",
         _guessed_names(waiting),
@@ -88,6 +101,21 @@ def _draw_columns(waiting: Waiting, key: str) -> None:
         help="Separated by commas. Labels and answers use these names, or numbers from 0. Only systems with the same "
         "class names can be compared.",
     )
+
+
+def _draw_simulated_expert(guess: Columns, own_key: Callable[[str], str]) -> None:
+    """Sliders for an expert, since the table has none."""
+    st.info(
+        "This looks like a plain classifier: the table has no column with an expert's answers. If there are none, a "
+        "simulated expert answers, right as often as you set here, and cases are deferred where the expert is more "
+        "likely to be right than the classifier's most probable class.",
+        icon=":material/person_add:",
+    )
+    labels = guess.scores if len(guess.scores) <= MAX_SLIDERS else ("every class",)
+    with st.container(horizontal=True):
+        for place, name in enumerate(labels):
+            label = f"Expert right: {plain(name)}"
+            st.slider(label, 0, 100, 75, format="%d %%", key=own_key(f"accuracy-{place}"), width=200)
 
 
 def _cut(value: object) -> object:
@@ -101,11 +129,11 @@ def _guessed_names(waiting: Waiting) -> str:
     names, guess = state.class_names(), waiting.guess
     if guess is None or waiting.table is None:
         return ""
-    labels = waiting.table[guess.label]
-    is_known = labels.isin(names).all() or str(labels.dtype).startswith(("int", "uint"))
+    labels = set(filter(None, texts_of(waiting.table[guess.label].head(GUESSED_ROWS))))
+    is_known = labels <= set(names) or all(map(str.isdecimal, labels))
     if len(names) != len(guess.scores) or not is_known:
         names = _behind(guess.scores)
-        is_known = labels.isin(names).all()
+        is_known = labels <= set(names)
     return ", ".join(names) if is_known and not any("," in name for name in names) else ""
 
 
@@ -151,15 +179,22 @@ def _explain(uploads: Uploads, key: str) -> None:
         uploads.explain_pair(key, surrogate)
         return
     domain = state.form_value(key, "domain")
-    if surrogate is None or domain is None:
+    columns_of = {name: tuple(state.form_value(key, name)) for name in ("answers", "scores", "defer")}
+    accuracy = [state.form_value(key, f"accuracy-{place}") for place in range(MAX_SLIDERS)]
+    is_plain = not columns_of["answers"] and accuracy[0] is not None
+    if domain is None or (surrogate is None and not is_plain):
         raise ValueError(UNSAID)
     if not state.form_value(key, "label"):
         raise ValueError("Choose the column with the true class.")
-    columns = Columns(
-        label=state.form_value(key, "label"),
-        answers=tuple(state.form_value(key, "answers")),
-        scores=tuple(state.form_value(key, "scores")),
-        defer=tuple(state.form_value(key, "defer")),
-        id=state.form_value(key, "id") or "",
+    columns = Columns(label=state.form_value(key, "label"), id=state.form_value(key, "id") or "", **columns_of)
+    notes = uploads.explain_table(
+        key,
+        columns,
+        surrogate=surrogate or "softmax",
+        domain=domain,
+        class_names=split_names(state.form_value(key, "names", "")) or None,
+        answers_are=state.form_value(key, "answers_are", "classes"),
+        expert_accuracy=[percent / 100 for percent in accuracy if percent is not None] if is_plain else None,
     )
-    uploads.explain_table(key, columns, surrogate, domain, split_names(state.form_value(key, "names", "")))
+    for note in notes:
+        state.note(f"{uploads.ready[key].name}: {note}.")

@@ -25,6 +25,7 @@ else:
         comparison = choice.comparison_of(runs, chosen)
     except (OSError, ValueError) as problem:
         st.error(plain(f"These cannot be compared: {problem}. Remove one of them."))
+        choice.draw_uploads_alone(chosen)
 if comparison is not None:
     for text in comparison.notes:
         st.caption(f":material/info: {plain(text)}")

@@ -2,18 +2,20 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path, PurePosixPath
+from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 import pandas as pd
 
+from l2d_core.common.file_kinds import NPZ, ZIP, describe_file, describe_json
 from l2d_core.common.files import open_regular
 from l2d_core.comparison.author_logs import LoggedOutputs, read_logged
-from l2d_core.comparison.mapped_tables import Columns, guess_columns, read_predictions, to_scores
+from l2d_core.comparison.mapped_tables import Columns, guess_columns, import_table, read_predictions
 from l2d_core.comparison.systems import System
 from l2d_core.data import Scores
 from l2d_core.images.opening import safe_name
@@ -63,21 +65,23 @@ class Uploads:
         if len(self.waiting) + len(self.ready) + len(self.parts) >= MAX_FILES:
             raise ValueError(f"{name} was not taken: at most {MAX_FILES} files at a time. Remove some first")
         if data[:2] == b"PK":
+            _require_arrays(data, name)
             return self._put_ready(System(_stem(name), _load(data, name), origin="upload"))
         if data.lstrip()[:2].lstrip(b'"')[:1] in (b"[", b"{"):  # some of the authors' files hold JSON in a JSON string
             return self._add_json(data, name)
         table = read_predictions(data, name)
         return self._put_waiting(Waiting(_stem(name), table, guess_columns(table)))
 
-    def explain_table(self, key: str, columns: Columns, surrogate: str, domain: str, names: Sequence[str]) -> None:
-        """Turn a waiting table into a system; the arguments and ValueError are those of `to_scores`."""
+    def explain_table(self, key: str, columns: Columns, **meaning: Any) -> tuple[str, ...]:
+        """Turn a waiting table into a system, and return what to note; arguments and ValueError as `import_table`."""
         waiting = self.waiting[key]
         assert waiting.table is not None
-        scores = to_scores(waiting.table, columns, surrogate=surrogate, domain=domain, class_names=names or None)
-        settings = {"surrogate": surrogate, "numbers": domain}
+        made = import_table(waiting.table, columns, **meaning)
+        settings = {"surrogate": made.scores.surrogate, "numbers": meaning["domain"]}
         others = _groupable(waiting.table.drop(columns=[name for name in columns.all if name]))
-        self.ready[key] = System(waiting.name, scores, origin="upload", settings=settings, columns=others)
+        self.ready[key] = System(waiting.name, made.scores, origin="upload", settings=settings, columns=others)
         del self.waiting[key]
+        return made.notes
 
     def explain_pair(self, key: str, surrogate: str) -> None:
         """Turn a waiting pair of the authors' files into a system; ValueError as in `read_logged`."""
@@ -127,7 +131,11 @@ class Uploads:
         stem = _stem(name)
         ending = next((end for end in (PROBABILITIES, FLAGS) if stem.endswith(end)), None)
         if ending is None:
-            raise ValueError(f"{name} must be called ..{PROBABILITIES}.json or ..{FLAGS}.json, as the authors' two are")
+            kind = describe_json(data)
+            raise ValueError(
+                f"{name} is {kind.what}: {kind.table_advice}. Of JSON only the authors' two files are read, "
+                f"*{PROBABILITIES}.json and *{FLAGS}.json"
+            )
         _require_json(data, name)
         self.parts[stem] = data
         base = stem.removesuffix(ending)
@@ -197,6 +205,12 @@ def _groupable(table: pd.DataFrame) -> pd.DataFrame:
     """The columns by which cases can be grouped; what they repeat is kept once."""
     few = [name for name in table if table[name].nunique() <= MAX_LEVELS][:MAX_COLUMNS]
     return table[few].astype("category")
+
+
+def _require_arrays(data: bytes, name: str) -> None:
+    kind = describe_file(data)
+    if kind not in (NPZ, ZIP):  # a zip of another kind, as far as its members tell
+        raise ValueError(f"{name} is {kind.what}: {kind.table_advice}")
 
 
 def _load(data: bytes, name: str) -> Scores:

@@ -13,6 +13,7 @@ from l2d_core.cli.pretrain import pretrain, train_with_progress
 from l2d_core.cli.run_options import RunOptions, make_config
 from l2d_core.cli.signals import Terminated, sigterm_as_interrupt
 from l2d_core.common.checks import brief
+from l2d_core.common.names import printable
 from l2d_core.common.paths import DATA_ROOT
 
 if TYPE_CHECKING:
@@ -135,43 +136,40 @@ def import_predictions(
     /,
     *,
     out: Path,
-    surrogate: Literal["softmax", "one_vs_all", "asymmetric_softmax"],
     domain: Literal["logits", "probabilities"],
     label: str,
-    answers: tuple[str, ...],
     scores: tuple[str, ...],
-    defer: tuple[str, ...],
+    surrogate: Literal["softmax", "one_vs_all", "asymmetric_softmax"] | None = None,
+    answers: tuple[str, ...] = (),
+    defer: tuple[str, ...] = (),
+    answers_are: Literal["classes", "correct"] = "classes",
+    expert_accuracy: tuple[float, ...] = (),
     id: str = "",
     class_names: tuple[str, ...] = (),
 ) -> None:
-    """Convert the predictions of another program, a CSV or Parquet file with one row per case, to scores.
+    """Convert the predictions of another program, delimited text or Parquet with one row per case, to scores.
 
     Args:
-        file: The table.
+        file: The table: CSV, with semicolons, tabs or bars too, or Parquet.
         out: The .npz file to write.
-        surrogate: The surrogate that the scores come from.
         domain: Whether the scores are logits or probabilities.
         label: The column of the true class, by name or number from 0.
-        answers: The columns of the experts' answers. Empty or -1: not asked.
         scores: The columns of the class scores, in order.
+        surrogate: The surrogate that the scores come from. Needed unless the table has no expert.
+        answers: The columns of the experts' answers. Empty, -1, or a word such as NA: not asked.
         defer: The columns of the deferral scores, in the order of answers.
+        answers_are: classes: each answer is a class. correct: it only says whether the expert was right.
+        expert_accuracy: For a plain classifier, without answers: the accuracy of a simulated expert, one number or one
+            per class. Cases are deferred by the classifier's confidence.
         id: The column of the case ids. By default, the row number.
         class_names: The class names, in the order of scores. By default, the names of those columns.
     """
-    from l2d_core.comparison.mapped_tables import Columns, read_predictions, to_scores
-    from l2d_core.comparison.systems import confidence_note
+    from l2d_core.cli.importing import import_file
+    from l2d_core.comparison.mapped_tables import Columns
 
-    if out.resolve() == file.resolve():
-        raise ValueError(f"--out must not be the table itself, got {out} twice")
-    columns = Columns(label, answers, scores, defer, id)
-    made = to_scores(
-        read_predictions(file), columns, surrogate=surrogate, domain=domain, class_names=class_names or None
-    )
-    note = confidence_note(made)
-    made.save(out)
-    print(f"{out}: {len(made):,} cases, {made.num_classes} classes, {made.num_experts} experts")
-    if note:
-        print(f"note: {note}")
+    options = {"domain": domain, "surrogate": surrogate, "class_names": class_names or None}
+    options |= {"answers_are": answers_are, "expert_accuracy": expert_accuracy or None}
+    import_file(file, out, Columns(label, answers, scores, defer, id), options)
 
 
 Result = Literal[
@@ -284,7 +282,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except (ValueError, OSError, ImportError) as problem:
-        print(f"error: {' '.join(str(problem).split())}", file=sys.stderr)
+        print(f"error: {printable(' '.join(str(problem).split()))}", file=sys.stderr)
         return WRONG_INPUT
     except Terminated:
         print("terminated", file=sys.stderr)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from l2d_core.common.file_kinds import LFS_POINTER, describe_file
 from l2d_core.common.files import open_regular
 
 # For an .npz from outside; arrays of numbers compress little, and the ratio is only checked above FREE_BYTES.
@@ -66,6 +67,11 @@ def load_arrays(source: str | os.PathLike | IOBase, max_bytes: int) -> dict[str,
 
 def _read_arrays(file: Any, max_bytes: int) -> dict[str, np.ndarray]:
     size, count = _measure(file)
+    head = file.read(2048)
+    file.seek(0)
+    if head and not head.startswith(b"PK"):
+        kind = describe_file(head)
+        raise ValueError(f"it is {kind.what}" + (f": {kind.table_advice}" if kind is LFS_POINTER else ""))
     if count > MAX_ARRAYS:  # each entry takes memory as soon as the index is read
         raise ValueError(f"it holds {count:,} arrays, allowed are {MAX_ARRAYS:,}")
     with np.load(file, allow_pickle=False) as archive:

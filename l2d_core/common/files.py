@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+_SYSTEM_NAMES = {"__macosx", "__pycache__", "thumbs.db", "desktop.ini", "lost+found", "system volume information"}
+
 
 def open_regular(path: str | os.PathLike, mode: str = "rb", **options: Any) -> IO:
     """`open`, but OSError for what is no regular file: a pipe or a device could keep its reader for ever."""
@@ -21,6 +23,11 @@ def open_regular(path: str | os.PathLike, mode: str = "rb", **options: Any) -> I
 def _at_once(path: str, flags: int) -> int:
     """An opener that does not wait for the other end of a pipe."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a file or folder of this name belongs to a system or a tool: notebooks, file browsers, archivers."""
+    return name.startswith((".", "@", "~$", "$")) or name.casefold() in _SYSTEM_NAMES
 
 
 def write_whole(path: Path, content: bytes) -> None:

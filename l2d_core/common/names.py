@@ -1,4 +1,4 @@
-"""Names from outside, of which every letter can be seen."""
+"""Names from outside, of which every letter can be seen, and which a terminal shows and does not obey."""
 
 import unicodedata
 
@@ -19,3 +19,11 @@ def seen_letters(name: str) -> str:
         if category != "Cf" and marks <= MAX_MARKS and not (marks and (not kept or kept[-1].isspace())):
             kept.append(letter)
     return "".join(kept)
+
+
+def printable(text: str) -> str:
+    """The text with control characters other than line ends and tabs escaped, so that a terminal shows them."""
+    return "".join(
+        letter if letter in "\n\t" or unicodedata.category(letter) != "Cc" else f"\\x{ord(letter):02x}"
+        for letter in text
+    )

@@ -131,24 +131,22 @@ def _size(part: Any, name: str) -> int:
 
     size = len(part) * CELL_BYTES
     if pa.types.is_dictionary(part.type):
-        require_short(part.dictionary, name)
+        _require_short(part.dictionary, name)
         lengths = compute.binary_length(part.dictionary)  # pyright: ignore[reportAttributeAccessIssue]
         return size + (compute.sum(lengths.take(part.indices)).as_py() or 0)  # pyright: ignore[reportAttributeAccessIssue]
     if pa.types.is_string(part.type):
-        require_short(part, name)
+        _require_short(part, name)
         return size + part.nbytes
     return size
 
 
-def require_short(texts: Any, name: str, hint: str = "") -> None:
+def _require_short(texts: Any, name: str) -> None:
     """Raise ValueError where one of a column's texts, in an array of pyarrow, is longer than any that is of use."""
     from pyarrow import compute
 
     longest = compute.max(compute.binary_length(texts)).as_py() or 0  # pyright: ignore[reportAttributeAccessIssue]
     if longest > MAX_TEXT_BYTES:
-        raise ValueError(
-            f"its column {brief(name)} has a text of {longest:,} bytes, allowed are {MAX_TEXT_BYTES:,}{hint}"
-        )
+        raise ValueError(f"its column {brief(name)} has a text of {longest:,} bytes, allowed are {MAX_TEXT_BYTES:,}")
 
 
 def _plain(part: Any) -> Any:

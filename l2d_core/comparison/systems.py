@@ -9,6 +9,7 @@ import pandas as pd
 import torch
 
 from l2d_core.comparison.author_logs import LoggedOutputs
+from l2d_core.comparison.column_values import plain_id
 from l2d_core.data import Scores
 from l2d_core.evaluation.deferral import best_expert
 from l2d_core.surrogates import SURROGATES
@@ -44,6 +45,10 @@ def align(systems: Sequence[System]) -> tuple[list[System], tuple[str, ...]]:
     first = scores_of(systems[0])
     for other in systems[1:]:
         _require_same_classes(systems[0], other)
+    if len(systems) > 1:
+        _require_unique_ids(systems)
+    systems, renamed = _with_plain_ids(systems)
+    first = scores_of(systems[0])
     ids = first.ids
     if not all(np.array_equal(scores_of(one).ids, ids) for one in systems[1:]):
         ids = _shared_ids(systems)
@@ -54,7 +59,7 @@ def align(systems: Sequence[System]) -> tuple[list[System], tuple[str, ...]]:
     if not answered.all():
         chosen = [_rows(one, np.flatnonzero(answered)) for one in chosen]
     _require_same_labels(chosen)
-    return chosen, tuple(_notes(systems, chosen))
+    return chosen, (*renamed, *_notes(systems, chosen))
 
 
 def confidence_note(test: Scores | LoggedOutputs) -> str:
@@ -106,13 +111,32 @@ def _require_same_classes(first: System, other: System) -> None:
         )
 
 
-def _shared_ids(systems: Sequence[System]) -> np.ndarray:
-    shared = pd.Index(scores_of(systems[0]).ids)
+def _require_unique_ids(systems: Sequence[System]) -> None:
     for one in systems:
         own = pd.Index(scores_of(one).ids)
         if own.has_duplicates:
             raise ValueError(f"{one.name} has the id {own[own.duplicated()][0]!r} twice")
-        shared = shared[shared.isin(own)]
+
+
+def _with_plain_ids(systems: Sequence[System]) -> tuple[Sequence[System], tuple[str, ...]]:
+    """The systems with ids without folders and endings of images, and a note, where more cases are shared by these."""
+    ids = [scores_of(one).ids for one in systems]
+    if all(np.array_equal(ids[0], other) for other in ids[1:]):
+        return systems, ()
+    plain = [np.array([plain_id(case) for case in own.tolist()], dtype=str) for own in ids]
+    shared, shared_plain = (len(set.intersection(*map(set, map(np.ndarray.tolist, some)))) for some in (ids, plain))
+    if shared_plain <= shared or any(len(set(own.tolist())) < len(own) for own in plain):
+        return systems, ()
+    note = "Cases are matched by their ids without folders and without the endings of image files."
+    return [replace(one, test=replace(scores_of(one), ids=own)) for one, own in zip(systems, plain, strict=True)], (
+        note,
+    )
+
+
+def _shared_ids(systems: Sequence[System]) -> np.ndarray:
+    shared = pd.Index(scores_of(systems[0]).ids)
+    for one in systems:
+        shared = shared[shared.isin(pd.Index(scores_of(one).ids))]
     return shared.to_numpy()
 
 

@@ -1,33 +1,37 @@
-"""Tables of predictions from outside, CSV or Parquet, checked before they take memory."""
+"""Tables of predictions from outside, delimited text or Parquet, checked before they take memory."""
 
-import csv
 import os
+import sys
 from collections import Counter
 from collections.abc import Sequence
-from io import StringIO
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from l2d_core.common.checks import brief, list_names
+from l2d_core.common.file_kinds import TEXT, describe_json
 from l2d_core.comparison import parquet_tables
-from l2d_core.comparison.parquet_tables import CELL_BYTES, require_room, require_short
+from l2d_core.comparison.parquet_tables import CELL_BYTES, require_room
+from l2d_core.datasets.delimited_text import read_rows, require_text, split_header
 
 MAX_BYTES = 2 * 1024**3
 MAX_COLUMNS = 2_000
 MAX_NAME_LENGTH = 200
-MAX_ROW_BYTES = 2**20  # a block of pyarrow's, which has to hold a whole row
+MAX_ROW_BYTES = 2**20
+BATCH_ROWS = 8_192
 LEFT_OUT = "left_out"  # in a table's attrs: name -> type, of columns that were not read
 
 Source = str | os.PathLike | bytes
 
 
 def read_predictions(source: Source, name: str = "the table") -> pd.DataFrame:
-    """Read a CSV or Parquet file, recognised by its content. name: the name of bytes in messages.
+    """Read delimited text or Parquet, recognised by its content. name: the name of bytes in messages.
 
-    Only columns of numbers, texts and booleans are read; `attrs["left_out"]` maps the others' names to their types.
-    FileNotFoundError if there is no file; ValueError if it is neither CSV nor Parquet, empty, or too large.
+    The columns of a text hold the text as written. Of Parquet only columns of numbers, texts and booleans are read;
+    `attrs["left_out"]` maps the others' names to their types.
+    FileNotFoundError if there is no file; ValueError if it is neither, and says what it is; if empty, or too large.
     """
     if not isinstance(source, bytes):
         name = os.fspath(source)
@@ -65,24 +69,39 @@ def _require_names(names: Sequence[str], name: str) -> None:
 
 
 def _read_csv(data: bytes, name: str) -> pd.DataFrame:
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
-    separator, names = _head(data, name)
+    """A delimited text as columns of text, exactly as written, but trimmed."""
+    require_table(data, name)
+    if _has_long_row(data):
+        raise ValueError(f"{name} must have at most {MAX_ROW_BYTES:,} bytes in a row")
+    names, delimiter = split_header(data, name, max_columns=MAX_COLUMNS)
+    _require_names(names, name)
     lines = 1 + data.count(b"\n") + data.count(b"\r")
     try:
         require_room(lines * len(names) * CELL_BYTES, _budget(len(data)), "it")
-        # Without this option, pyarrow loses rows behind a quote that is never closed.
-        options = arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True)
-        table = arrow_csv.read_csv(pa.BufferReader(data), parse_options=options)
-        table = _checked(table.rename_columns([column.lstrip("\ufeff").strip() for column in table.column_names]))
-    except pa.ArrowException as problem:
-        reason = f"is no CSV, or a quote in it is not closed: {_first_line(problem)}"
-        reason = f"must have at most {MAX_ROW_BYTES:,} bytes in a row" if _has_long_row(data) else reason
-        raise ValueError(f"{name} {reason}") from problem
     except ValueError as problem:
-        raise ValueError(f"{name} is no CSV in UTF-8: {_first_line(problem)}") from problem
-    return table.to_pandas(split_blocks=True, self_destruct=True)
+        raise ValueError(f"{name}: {problem}") from problem
+    return pd.DataFrame(dict(zip(names, _columns(data, name, delimiter, len(names)), strict=True)))
+
+
+def _columns(data: bytes, name: str, delimiter: str, width: int) -> list[Any]:
+    """The columns of a delimited text as arrays of text, which take little more than the file does."""
+    import pyarrow as pa
+
+    parts: list[list[Any]] = [[] for _ in range(width)]
+    rows = (row for _, row in read_rows(data, name, width, delimiter, max_rows=sys.maxsize))
+    while batch := list(islice(rows, BATCH_ROWS)):
+        for part, cells in zip(parts, zip(*batch, strict=True), strict=True):
+            part.append(pa.array(cells, pa.string()))
+    return [pd.arrays.ArrowExtensionArray(pa.chunked_array(part, pa.string())) for part in parts]
+
+
+def require_table(data: bytes, name: str) -> None:
+    """Raise ValueError where the bytes are a known kind of file that is no delimited text: what it is, what to do."""
+    require_text(data, name)
+    if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"[", b"{"):
+        kind = describe_json(data)
+        if kind is not TEXT:
+            raise ValueError(f"{name} is {kind.what}: {kind.table_advice}")
 
 
 def _has_long_row(data: bytes) -> bool:
@@ -93,33 +112,6 @@ def _has_long_row(data: bytes) -> bool:
             return True
         start = end + 1
     return False
-
-
-def _head(data: bytes, name: str) -> tuple[str, list[str]]:
-    """The separator and the columns' names, which are checked before pyarrow creates columns."""
-    start = data[: MAX_COLUMNS * MAX_NAME_LENGTH].decode("utf-8", "replace").lstrip("\ufeff\r\n")
-    line = (start.splitlines() or [""])[0]
-    separator = max(",;\t", key=line.count)
-    try:
-        names = next(csv.reader(StringIO(start, newline=""), delimiter=separator), [])
-    except csv.Error as problem:
-        raise ValueError(f"{name} is no CSV: {problem} in its first line") from problem
-    _require_names([column.strip() for column in names], name)
-    return separator, names
-
-
-def _checked(table: Any) -> Any:
-    """The table if its texts are UTF-8 and not too long, with dates as texts."""
-    import pyarrow as pa
-
-    for place, field in enumerate(table.schema):
-        if pa.types.is_binary(field.type):
-            raise ValueError(f"its column {brief(field.name)} is not")
-        if pa.types.is_string(field.type):
-            require_short(table.column(place), field.name, ": is a quote not closed?")
-        if pa.types.is_temporal(field.type):
-            table = table.set_column(place, field.name, table.column(place).cast(pa.string()))
-    return table
 
 
 def _read_parquet(data: bytes, name: str) -> pd.DataFrame:

@@ -1,7 +1,9 @@
 """CIFAR-10, as published in batches or as an image folder, with the same ids and splits from either."""
 
 import hashlib
+import warnings
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +12,12 @@ import torch
 from jaxtyping import Float64, Int64, UInt8
 from PIL import Image
 
+from l2d_core.common.files import is_hidden
 from l2d_core.common.seeds import numpy_generator
 from l2d_core.data import DeferralData, Splits, split_by_group
 from l2d_core.datasets.array_pickle import load_array_pickle
+from l2d_core.datasets.image_files import in_parquet
+from l2d_core.images.jpeg_damage import require_undamaged
 
 NAME = "CIFAR-10"
 CLASS_NAMES = (
@@ -136,7 +141,7 @@ def _standardised(images: _Images, rows: np.ndarray, mean: np.ndarray, deviation
 def _read(data_root: Path, part: str) -> _Images:
     folder = find_layout(data_root)
     if folder is None:
-        raise FileNotFoundError(f"there is no CIFAR-10 in {data_root}. {THREE_WAYS}")
+        raise FileNotFoundError(f"there is no CIFAR-10 in {data_root}.{in_parquet(data_root)} {THREE_WAYS}")
     return _read_folder(data_root, part) if folder.name == "cifar10" else _read_all_batches(folder, part)
 
 
@@ -164,8 +169,11 @@ def _order_and_numbers(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _read_image(path: Path) -> np.ndarray:
     try:
-        with Image.open(path, formats=("JPEG", "PNG")) as image:
+        data = path.read_bytes()
+        with Image.open(BytesIO(data), formats=("JPEG", "PNG")) as image:
             size = image.size  # checked before any pixel is decoded
+            if size == (SIZE, SIZE) and image.format == "JPEG":
+                require_undamaged(data)
             pixels = np.asarray(image.convert("RGB")) if size == (SIZE, SIZE) else None
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as problem:
         raise ValueError(f"{path} is no readable JPEG or PNG image: {problem}") from problem
@@ -216,18 +224,21 @@ def _list_part(data_root: Path, part: str) -> pd.DataFrame:
 def _check_classes(folder: Path) -> None:
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}. {HOW_TO_GET}")
-    found = {entry.name for entry in folder.iterdir() if entry.is_dir()}
+    found = {entry.name for entry in folder.iterdir() if entry.is_dir() and not is_hidden(entry.name)}
     missing = [name for name in CLASS_NAMES if name not in found]
     unknown = sorted(found.difference(CLASS_NAMES))
     if missing:
-        raise FileNotFoundError(f"{folder} lacks the class folders {', '.join(missing)}. {HOW_TO_GET}")
+        raise FileNotFoundError(
+            f"{folder} lacks the class folders {', '.join(missing)}.{in_parquet(folder)} {HOW_TO_GET}"
+        )
     if unknown:
-        raise ValueError(f"class folders must be {', '.join(CLASS_NAMES)}; got also {', '.join(unknown)} in {folder}")
+        names = ", ".join(unknown[:10])
+        warnings.warn(f"{folder} holds folders that are no class of CIFAR-10 and are not read: {names}", stacklevel=4)
 
 
 def _images_in(folder: Path) -> list[Path]:
     """The images sorted by the length of their names, then by name: 9.jpg comes before 10.jpg."""
-    images = [path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES]
+    images = [path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and not is_hidden(path.name)]
     images.sort(key=lambda path: (len(path.stem), path.name))
     if not images:
         raise FileNotFoundError(f"there are no images ({', '.join(SUFFIXES)}) in {folder}. {HOW_TO_GET}")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from l2d_core.common.checks import require_known
+from l2d_core.common.files import is_hidden
 from l2d_core.datasets.delimited_text import Source, normalise, read_header, read_rows, read_text, source_name
 
 # What the columns hold -> the sum over the classes of a case, which may be off by rounding.
@@ -109,7 +110,8 @@ def find_images(table: VoteTable, folder: Path, suffixes: Iterable[str] = (".jpg
         paths = [_inside(folder, file, case) for file, case in zip(table.files, table.ids, strict=True)]
         return _require_files(paths, table.ids, folder)
     found: dict[str, Path | None] = dict.fromkeys(table.ids.tolist())
-    for path in sorted(path for path in folder.rglob("*") if path.suffix.lower() in suffixes):
+    inside = (path for path in folder.rglob("*") if not any(map(is_hidden, path.relative_to(folder).parts)))
+    for path in sorted(path for path in inside if path.suffix.lower() in suffixes):
         for name in {path.stem, path.name} & found.keys():
             if found[name] is not None:
                 raise ValueError(f"each image must be there once, got {found[name]} and {path}")

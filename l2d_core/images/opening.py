@@ -23,6 +23,7 @@ from PIL import (
 from l2d_core.common.names import seen_letters
 from l2d_core.images.colours import to_rgb
 from l2d_core.images.headers import DAMAGED, Header, check_png_pixels, read_header
+from l2d_core.images.jpeg_damage import require_undamaged
 from l2d_core.images.kinds import ENDINGS, Unreadable, recognise
 from l2d_core.images.tiff import exif_orientation
 
@@ -175,6 +176,8 @@ def _decode(data: bytes, kind: str, header: Header) -> tuple[np.ndarray, list[st
     """Pixels, notes and warnings of an image whose header is known."""
     if kind == "PNG":
         check_png_pixels(data)
+    if kind == "JPEG":
+        require_undamaged(data)
     with Image.open(io.BytesIO(data), formats=(kind,)) as image:
         sizes = {(header.width, header.height)}
         if kind == "TIFF" and header.orientation > 4:

@@ -30,6 +30,8 @@ def load_splits(config: RunConfig, data_root: str | os.PathLike) -> Splits:
     if config.expert.kind == "human":
         require_known("dataset, for an expert of kind 'human',", config.dataset, HUMAN_ANSWERS)
     stored = open_answers(config.expert.name) if config.expert.kind == "learned" else None
+    if config.expert.is_simulated and config.dataset in CLASS_NAMES:
+        expert_confusion(config.expert, len(CLASS_NAMES[config.dataset]))  # an expert that does not fit, at once
     splits = _load(config, Path(data_root))
     if stored is not None:
         return stored_answers.ask(splits, stored)
@@ -117,6 +119,13 @@ def _voter(find_voters: Callable[..., Voters]) -> Callable[..., Splits]:
     return ask
 
 
+# Of the data sets whose classes are known before they are read.
+CLASS_NAMES = {
+    "cifar10": cifar10.CLASS_NAMES,
+    "ham10000": ham10000.CLASS_NAMES,
+    "hate_speech": hate_speech.CLASS_NAMES,
+    "galaxy_zoo": galaxy_zoo.CLASS_NAMES,
+}
 # Each is called with (data_root, seed, **options).
 DATASETS: dict[str, Callable[..., Splits]] = {
     "cifar10": cifar10.load,

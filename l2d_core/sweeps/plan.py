@@ -31,8 +31,8 @@ class Sweep:
 def read_sweep(path: str | os.PathLike) -> Sweep:
     """The sweep in a JSON file of the form FORM: every combination of a grid's values, or the runs of a list.
 
-    base: settings of all runs, fields of `RunConfig`; a name with a dot, as "expert.accuracy" or
-    "dataset_options.noise", sets a part of one, a name without replaces all of it.
+    base: settings of all runs, fields of `RunConfig`. In base, grid and runs alike, a name with a dot, as
+    "expert.accuracy" or "dataset_options.noise", sets a part of one, a name without replaces all of it.
     ValueError names the file and what is wrong; also where there is no run whose settings are right.
     """
     try:
@@ -45,7 +45,7 @@ def plan_sweep(content: Any) -> Sweep:
     """`read_sweep` of what was in the file."""
     if not isinstance(content, dict) or not content.keys() <= {"base", "grid", "runs"}:
         raise ValueError(f"a sweep must be {FORM}")
-    base = _require(content.get("base", {}), dict, "base", "an object of settings")
+    base = _apply({}, _require(content.get("base", {}), dict, "base", "an object of settings"))
     changes = _changes(content)
     names: dict[str, int] = {}
     configs, problems = {}, {}

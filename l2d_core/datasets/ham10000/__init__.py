@@ -10,6 +10,7 @@ from l2d_core.datasets.ham10000.files import Files, describe_zip, find_files, fi
 from l2d_core.datasets.ham10000.join import Joined, join
 from l2d_core.datasets.ham10000.metadata import read_metadata
 from l2d_core.datasets.ham10000.report import NUM_IMAGES, Report, make_report
+from l2d_core.datasets.image_files import in_parquet
 
 __all__ = ["CLASS_NAMES", "NUM_IMAGES", "examine", "list_images", "read_metadata"]
 
@@ -30,20 +31,17 @@ def list_images(data_root: Path) -> pd.DataFrame:
     the publisher's two folders are volumes and no split; age, sex, localization, dx_type and notes as `read_metadata`
     gives them. Images and rows are matched by id, never by position.
 
-    data_root: may be the data set's own folder. FileNotFoundError names what is missing and how to get the data;
-    ValueError what does not fit. A UserWarning reports that published images are missing.
+    data_root: may be the data set's own folder. FileNotFoundError says how to get the data where nothing can be joined;
+    ValueError what does not fit. A UserWarning counts the images without a row, the rows without an image, and the
+    published images that are missing.
     """
     files, joined = _join(data_root)
-    if joined.absent:
+    if joined.images.empty:
         raise FileNotFoundError(
-            f"{files.folder} lacks {len(joined.absent):,} of the {len(joined.absent) + len(joined.images):,} listed "
-            f"images, the first is {joined.absent[0]}.jpg. {_advise(files)}"
+            f"{files.folder} lacks all {len(joined.absent):,} listed images, the first is {joined.absent[0]}. "
+            f"{_advise(files)}"
         )
-    if joined.unlisted:
-        raise ValueError(
-            f"{files.folder} holds {len(joined.unlisted):,} images that the table does not list, the first is "
-            f"{joined.unlisted[0].name}"
-        )
+    _warn_of_rest(files, joined)
     _warn_of_part(files, joined)
     return joined.images
 
@@ -73,8 +71,25 @@ def _join(data_root: Path) -> tuple[Files, Joined]:
 def _advise(files: Files) -> str:
     """What is in the folder instead, and how to get the data."""
     links = [f"{files.links:,} links to folders were not followed"] if files.links else []
-    found = [*files.strays[:5], *map(describe_zip, files.zips[:5]), *links]
+    found = [*files.strays[:5], *map(describe_zip, files.zips[:5]), *links, *list(files.others.values())[:3]]
+    found += [parquet.strip()] if (parquet := in_parquet(files.folder)) else []
     return " ".join(f"{sentence}." for sentence in [*found, HOW_TO_GET])
+
+
+def _warn_of_rest(files: Files, joined: Joined) -> None:
+    """Warn of listed images that are missing, and of images that are not listed, such as masks."""
+    if joined.absent:
+        warnings.warn(
+            f"{files.folder} lacks {len(joined.absent):,} of the {len(joined.absent) + len(joined.images):,} listed "
+            f"images, the first is {joined.absent[0]}; the others are used. {_advise(files)}",
+            stacklevel=3,
+        )
+    if joined.unlisted:
+        warnings.warn(
+            f"{files.folder} holds {len(joined.unlisted):,} images that no table lists, the first is "
+            f"{joined.unlisted[0].name}; they are not used",
+            stacklevel=3,
+        )
 
 
 def _warn_of_part(files: Files, joined: Joined) -> None:

@@ -2,7 +2,10 @@
 
 import re
 
+from l2d_core.datasets.delimited_text import MISSING
+
 UNKNOWN = "unknown"
+_MISSING = MISSING | {UNKNOWN}
 CLASS_NAMES = ("akiec", "bcc", "bkl", "df", "mel", "nv", "vasc")
 SEXES = ("male", "female")
 SITES = (
@@ -23,7 +26,6 @@ SITES = (
 )
 CONFIRMATIONS = ("histo", "follow_up", "consensus", "confocal")
 MAX_AGE_YEARS = 120
-MISSING = {"", "na", "n/a", "nan", "none", "null", "-", "?", UNKNOWN}
 OTHER_CLASS_NAMES = {
     "ak": "akiec",
     "actinic_keratosis": "akiec",
@@ -51,6 +53,26 @@ OTHER_CLASS_NAMES = {
     "vascular_lesion": "vasc",
     "vascular_lesions": "vasc",
 }
+# The ISIC archive's own terms, in its columns diagnosis_1 (coarse) to diagnosis_5 (fine), without ", NOS". HAM10000
+# counts squamous cell carcinomas in situ and actinic keratoses as akiec, and all of its vascular lesions as vasc.
+ARCHIVE_CLASS_NAMES = {
+    "melanoma_invasive": "mel",
+    "melanoma_in_situ": "mel",
+    "melanoma_metastasis": "mel",
+    "malignant_melanocytic_proliferations_(melanoma)": "mel",
+    "benign_melanocytic_proliferations": "nv",
+    "squamous_cell_carcinoma": "akiec",
+    "squamous_cell_carcinoma_in_situ": "akiec",
+    "indeterminate_epidermal_proliferations": "akiec",
+    "malignant_epidermal_proliferations": "akiec",
+    "malignant_adnexal_epithelial_proliferations_follicular": "bcc",
+    "benign_epidermal_proliferations": "bkl",
+    "benign_soft_tissue_proliferations_fibro_histiocytic": "df",
+    "benign_soft_tissue_proliferations_vascular": "vasc",
+    "hemangioma": "vasc",
+    "angiokeratoma": "vasc",
+    "pyogenic_granuloma": "vasc",
+}
 OTHER_CONFIRMATIONS = {
     "histopathology": "histo",
     "serial_imaging_showing_no_change": "follow_up",
@@ -67,10 +89,16 @@ def clean_class(text: str) -> str | None:
     return key if key in CLASS_NAMES else OTHER_CLASS_NAMES.get(key)
 
 
+def clean_archive_class(text: str) -> str | None:
+    """The class of a term of the ISIC archive; None where it is none of the seven, or too coarse to say."""
+    key = re.sub(r",?_nos$", "", _key(text))
+    return clean_class(key) or ARCHIVE_CLASS_NAMES.get(key)
+
+
 def clean_age(text: str) -> Cleaned:
     """Years as a plain number, or "unknown". From 0 to 120; a decimal comma and the unit "years" are accepted."""
     plain = text.strip().casefold()
-    if plain in MISSING:
+    if plain in _MISSING:
         return UNKNOWN, ""
     number = re.fullmatch(r"([0-9]{1,6})(?:[.,]([0-9]{1,12}))?(\s*(?:years?(?: old)?|yrs?|y))?", plain)
     if number is None:
@@ -102,12 +130,13 @@ def clean_confirmation(text: str) -> Cleaned:
 
 def clean_lesion(text: str) -> str:
     """The lesion's id, or "" where none is given."""
-    return "" if text.casefold() in MISSING else text
+    return "" if text.casefold() in _MISSING else text
 
 
 def clean_image_id(text: str) -> str:
-    """An image's id as written, without a file ending."""
-    return re.sub(r"\.(jpe?g|png)$", "", text.strip(), flags=re.IGNORECASE)
+    """An image's id as written, without folders and without the ending of an image file."""
+    name = re.split(r"[/\\]", text.strip())[-1]
+    return re.sub(r"\.(jpe?g|png|tiff?|bmp|webp)$", "", name, flags=re.IGNORECASE)
 
 
 def plain_key(stem: str) -> str:
@@ -123,7 +152,7 @@ def match_key(stem: str) -> str:
 def _one_of(column: str, text: str, key: str, known: tuple[str, ...]) -> Cleaned:
     if key in known:
         return key, ""
-    if key in MISSING:
+    if key in _MISSING:
         return UNKNOWN, ""
     return UNKNOWN, f"{column} {_quote(text)} was not seen in training: treated as unknown"
 

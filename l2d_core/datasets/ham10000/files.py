@@ -6,10 +6,11 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from l2d_core.common.files import is_hidden
 from l2d_core.datasets.ham10000.fields import match_key
 from l2d_core.datasets.ham10000.metadata import describes_images
 
-IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png")
+IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".tif", ".tiff", ".bmp", ".webp")
 TABLE_SUFFIXES = ("", ".csv", ".tab", ".tsv", ".txt")
 UNFINISHED_SUFFIXES = (".part", ".crdownload", ".download")
 OWN_PREFIXES = ("ham10000", "isic_0", "isic2018")
@@ -90,11 +91,11 @@ def _walk(folder: Path) -> tuple[list[Path], int]:
     paths, links = [], 0
     for parent, folders, names in os.walk(folder, followlinks=True):
         here = Path(parent)
-        inner = [name for name in folders if not _is_hidden(name)]
+        inner = [name for name in folders if not is_hidden(name)]
         followed = [name for name in inner if not (here / name).is_symlink() or _leads_out(here / name, folder)]
         links += len(inner) - len(followed)
         folders[:] = followed if len(here.relative_to(folder).parts) < MAX_DEPTH else []
-        paths += [here / name for name in names if not _is_hidden(name) and (here / name).is_file()]
+        paths += [here / name for name in names if not is_hidden(name) and (here / name).is_file()]
     return paths, links
 
 
@@ -108,10 +109,6 @@ def _order(path: Path, folder: Path) -> tuple[int, str, str, str]:
     """Sort key: depth, folder and stem, ignoring case, so that "ISIC_1" comes before "ISIC_1 (1)"."""
     inner = path.parent.relative_to(folder)
     return len(inner.parts), inner.as_posix().casefold(), path.stem.casefold(), path.as_posix()
-
-
-def _is_hidden(name: str) -> bool:
-    return name.startswith(".") or name == "__MACOSX"
 
 
 def _is_own(path: Path) -> bool:
@@ -143,7 +140,7 @@ def describe_zip(path: Path) -> str:
         return f"{path.name} {problem}"
     try:
         with zipfile.ZipFile(path) as archive:
-            names = [name for name in archive.namelist() if not any(map(_is_hidden, Path(name).parts))]
+            names = [name for name in archive.namelist() if not any(map(is_hidden, Path(name).parts))]
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
         size = path.stat().st_size
         return f"{path.name} is no whole zip ({size:,} bytes): an incomplete download, get it again"

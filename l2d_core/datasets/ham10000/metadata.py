@@ -11,6 +11,7 @@ from l2d_core.datasets.delimited_text import Source, read_head, read_header, rea
 from l2d_core.datasets.ham10000.fields import (
     CLASS_NAMES,
     clean_age,
+    clean_archive_class,
     clean_class,
     clean_confirmation,
     clean_image_id,
@@ -33,7 +34,8 @@ COLUMN_NAMES = {
     "localization": ("localization", "localisation", "anatom_site_general", "anatom_site_general_challenge"),
 }
 ONE_HOT_NAMES = (*CLASS_NAMES, "ak", "scc", "unk")
-NAMES = {name for names in COLUMN_NAMES.values() for name in names}.union(ONE_HOT_NAMES)
+ARCHIVE_COLUMNS = ("diagnosis_5", "diagnosis_4", "diagnosis_3", "diagnosis_2", "diagnosis_1")
+NAMES = {name for names in COLUMN_NAMES.values() for name in names}.union(ONE_HOT_NAMES, ARCHIVE_COLUMNS)
 MAX_CHARACTERS = 200
 
 Row = dict[str, str]
@@ -54,12 +56,16 @@ class Metadata:
 
 @dataclass(frozen=True)
 class Layout:
-    """The positions of the columns in a file: of COLUMNS, or of the classes where each has a column of 0 and 1."""
+    """The positions of the columns in a file: of COLUMNS, or of the classes where each has a column of 0 and 1.
+
+    terms: the ISIC archive's columns of diagnoses, the finest first; empty in other files.
+    """
 
     places: Mapping[str, int]
     classes: Mapping[str, int]
     width: int
     delimiter: str
+    terms: Mapping[str, int]
 
     @property
     def has_diagnosis(self) -> bool:
@@ -118,7 +124,8 @@ def find_layout(text: str, name: str) -> Layout:
         raise ValueError(f"{_lacks(name, ['image_id'])}; it has {', '.join(header[:20])}")
     classes = {other: header.index(other) for other in ONE_HOT_NAMES if other in header}
     one_hot = "dx" not in places and {clean_class(other) for other in classes}.issuperset(CLASS_NAMES)
-    return Layout(places, classes if one_hot else {}, len(header), delimiter)
+    terms = {column: header.index(column) for column in ARCHIVE_COLUMNS if column in header}
+    return Layout(places, classes if one_hot else {}, len(header), delimiter, terms if len(terms) > 1 else {})
 
 
 def describes_images(path: Path) -> bool:
@@ -145,7 +152,18 @@ def _pick(fields: Sequence[str], layout: Layout, name: str, line: int) -> Row:
         raise ValueError(f"{name} must have an image_id in each row, got none at line {line}")
     if layout.classes:
         row["dx"] = _named(fields, layout.classes, name, line)
+    if layout.terms:
+        row["dx"], row["dx_note"] = _archive_diagnosis(fields, layout.terms)
     return row
+
+
+def _archive_diagnosis(fields: Sequence[str], terms: Mapping[str, int]) -> tuple[str, str]:
+    """The class by the finest of the archive's terms that has one, and a note; the finest term where none has."""
+    given = [(column, fields[place]) for column, place in terms.items() if fields[place]]
+    for column, text in given:
+        if dx := clean_archive_class(text):
+            return dx, f"dx: {column} {text[:60]!r} counts as {dx}"
+    return (given[0][1] if given else ""), ""
 
 
 def _named(fields: Sequence[str], classes: Mapping[str, int], name: str, line: int) -> str:
@@ -171,7 +189,7 @@ def _clean(row: Row) -> Row:
         "lesion_id": clean_lesion(row["lesion_id"]),
         "dx": clean_class(row["dx"]) or row["dx"],
         **{column: value for column, (value, _) in cleaned.items()},
-        "notes": "; ".join(note for _, note in cleaned.values() if note),
+        "notes": "; ".join(filter(None, [row.get("dx_note", ""), *(note for _, note in cleaned.values())])),
     }
 
 

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import zipfile
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -151,6 +152,51 @@ def test_columns_that_are_not_read_are_named_and_long_texts_are_cut_in_the_previ
     preview = next(frame.value for frame in app.dataframe if "notes" in frame.value)
     assert preview["notes"].str.len().max() <= 200
     assert_sound(say_logits(app))
+
+
+def test_a_plain_classifier_gets_an_expert_by_sliders(app):
+    scores = made_scores()
+    table = table_of(scores).drop(columns=["expert", "defer"])
+    app = upload(app, ("plain.csv", csv_of(table)))
+    assert said(app, "This looks like a plain classifier")
+    app.slider(key="upload/1-accuracy-0").set_value(100)
+    app.radio(key="upload/1-domain").set_value("logits")
+    app = click(app, "Use these columns")
+    assert chips(app) == ["first", "plain"]
+    assert said(app, "the expert is simulated")
+
+
+def test_answers_that_say_whether_the_expert_was_right_can_be_declared_as_such(app):
+    scores = made_scores()
+    table = table_of(scores).assign(expert=scores.expert_correct[:, 0])
+    app = say_logits(upload(app, ("flags.csv", csv_of(table))))
+    assert "whether the expert was right" in app.error[0].value
+    app.radio(key="upload/1-answers_are").set_value("correct")
+    app = say_logits(app)
+    assert chips(app) == ["first", "flags"]
+    assert said(app, "which class a wrong expert named is not known")
+
+
+def test_an_upload_of_other_classes_can_be_shown_alone(app, tmp_path):
+    other = replace(made_scores(), class_names=("cat", "dog", "horse"))
+    app = upload(app, ("other.npz", npz_of(other, tmp_path)))
+    assert "must have the same classes" in app.error[0].value
+    app = click(app, "Show only other")
+    assert_sound(app)
+    assert chips(app) == ["other"]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("mine.jsonl", b'{"a": 1}\n{"a": 2}\n', "is JSON lines: convert it"),
+        ("mine.json", b'[{"a": 1}, {"a": 2}]', "a list of records in JSON: convert it"),
+        ("mine.npz", b"version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer"),
+        ("mine.csv", b"\x1f\x8b\x08\x00", "is gzip: unpack it"),
+    ],
+)
+def test_another_kind_of_file_is_named_on_the_page_as_on_the_command_line(app, name, data, message):
+    assert message in unescape(upload(app, (name, data)).error[0].value)
 
 
 def test_a_wrong_row_is_named(app):

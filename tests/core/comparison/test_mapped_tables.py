@@ -139,7 +139,7 @@ def test_columns_that_are_missing_are_listed_with_those_that_are_there():
     [
         (("y", ("m",), ("a",), ("d",)), "at least 2, got 1"),
         (("y", ("m", "n"), ("a", "b"), ("d",)), "got 2 and 1"),
-        (("y", (), ("a", "b"), ()), "got 0 and 0"),
+        (("y", (), ("a", "b"), ("d",)), "got 0 and 1"),
         (("y", ("m",), ("a", "y"), ("d",)), "one thing only, got 'y' twice"),
     ],
 )
@@ -186,8 +186,8 @@ def test_whole_numbers_are_answers_or_scores_by_their_names(change, answers, def
         (b"", "upload.csv"),
         (b"a,b\n", "must hold rows"),
         (b"a,a\n1,2\n", "a name of its own for each column, got 'a' twice"),
-        (b"a,b\n1,2\n3\n", "upload.csv is no CSV"),
-        (b"\xff\xfe\x00\x01,\x80\n\x81,\x82\n", "upload.csv is no CSV"),
+        (b"a,b\n1,2\n3\n", "upload.csv must have 2 fields in each row, got 1 at line 3"),
+        (b"\xff\xfe\x00\x01,\x80\n\x81,\x82\n", "upload.csv must be text in UTF-8, line 2 is not"),
         (b"PAR1 and nothing more", "upload.csv is no readable Parquet file"),
         (b"PAR1" + bytes(100) + b"PAR1", "upload.csv is no readable Parquet file"),
         ((",".join(f"c{k}" for k in range(2001)) + "\n" + ",".join(["1"] * 2001)).encode(), "at most 2,000 columns"),
