@@ -42,14 +42,12 @@ def align(systems: Sequence[System]) -> tuple[list[System], tuple[str, ...]]:
     """
     if any(isinstance(one.test, LoggedOutputs) for one in systems):
         return _align_logged(systems)
-    first = scores_of(systems[0])
     for other in systems[1:]:
         _require_same_classes(systems[0], other)
     if len(systems) > 1:
         _require_unique_ids(systems)
     systems, renamed = _with_plain_ids(systems)
-    first = scores_of(systems[0])
-    ids = first.ids
+    ids = scores_of(systems[0]).ids
     if not all(np.array_equal(scores_of(one).ids, ids) for one in systems[1:]):
         ids = _shared_ids(systems)
     chosen = [one if scores_of(one).ids is ids else _pick(one, ids) for one in systems]
