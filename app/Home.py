@@ -38,8 +38,8 @@ page = st.navigation(
     ],
     position="top",
 )
-if page.url_path == "lab":
-    shared.workers().start(1)  # on other pages it would only compete with what the page itself has to import
+if page.url_path == "lab" and st.query_params:
+    shared.workers().start(1)  # what the lab opens with needs none, and other pages import what they need themselves
 if "job" in st.query_params:  # on every page: no address keeps the secret of an owner's link
     from app.jobs import ownership
 

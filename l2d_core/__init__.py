@@ -19,7 +19,7 @@ _HOME_OF = {
     "SURROGATES": "surrogates",
     "Surrogate": "surrogates",
     "LAB_DATASETS": "datasets",
-    "PRESETS": "experts.simulated",
+    "PRESETS": "experts.presets",
     "per_class": "experts.simulated",
     "right_on": "experts.simulated",
     "sample_answers": "experts.simulated",

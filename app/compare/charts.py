@@ -19,13 +19,14 @@ MARK = {"shape": "diamond", "size": 90, "filled": False, "strokeWidth": 2, "colo
 
 
 def reliability(
-    table: pd.DataFrame, above_one: pd.DataFrame, marks: pd.DataFrame, look: Look, *, is_bounded: bool
+    table: pd.DataFrame, above_one: pd.DataFrame, marks: pd.DataFrame, look: Look, *, is_bounded: bool, most: float
 ) -> Spec:
     """`charts.reliability` in which a bin can be clicked, and cases are marked.
 
-    table: has a column `chosen`, whether the bin is selected; marks: cases to mark, with id, probability, expert_right.
+    table: has a column `chosen`, whether the bin is selected; marks: cases to mark, with id, probability, expert_right;
+    most: as there.
     """
-    spec = charts.reliability(table, above_one, replace(look, title=""), is_bounded=is_bounded)
+    spec = charts.reliability(table, above_one, replace(look, title=""), is_bounded=is_bounded, most=most)
     place = {
         "id": marks["id"],
         "x": np.minimum(marks["probability"], ABOVE_ONE),

@@ -16,6 +16,7 @@ from app.compare.numbers import Numbers
 from app.kit import charts
 from app.kit.looks import GREY, Look, looks_of
 from app.kit.numbers import bins_in_words
+from l2d_core.calibration.binned import without_above_one
 from l2d_core.comparison import estimates
 from l2d_core.comparison.difference import accuracy_difference
 from l2d_core.comparison.systems import scores_of
@@ -188,11 +189,26 @@ class Evaluation:
     def reliability_chart(self, place: int) -> charts.Spec:
         above = self.comparison.above_one(place, self.settings)
         bounded = self.comparison.is_bounded(place, self.settings)
-        table = self.reliability[self.names[place]]
+        table = self._drawn[place]
         edges = zip(table["low"], table["high"], strict=True)
         is_chosen = [place == self.chosen.place and self.chosen.is_bin(*pair, table["low"].iloc[0]) for pair in edges]
         table = table.assign(chosen=is_chosen)
-        return compare_charts.reliability(table, above, self._marks(place), self.looks[place], is_bounded=bounded)
+        marks, look = self._marks(place), self.looks[place]
+        return compare_charts.reliability(table, above, marks, look, is_bounded=bounded, most=self._most_cases)
+
+    @cached_property
+    def _most_cases(self) -> float:
+        """What the bars of counts are drawn to scale with in all reliability diagrams, so that they can be compared."""
+        above = [self.comparison.above_one(place, self.settings) for place in range(len(self.names))]
+        return charts.most_cases(self._drawn, above)
+
+    @cached_property
+    def _drawn(self) -> list[pd.DataFrame]:
+        """The reliability tables without the cases above 1, which the charts draw apart."""
+        pairs = (
+            (table, self.comparison.above_one(k, self.settings)) for k, table in enumerate(self.reliability.values())
+        )
+        return [without_above_one(*pair) for pair in pairs]
 
     def risk_chart(self, place: int) -> charts.Spec:
         bounded = self.comparison.is_bounded(place, self.settings)

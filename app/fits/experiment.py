@@ -3,14 +3,14 @@
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import torch
 
 from app.fits.settings import Binning, LabSettings
-from app.fits.tables import Tables
+from app.fits.tables import LabResult, Plane, Tables, Truth
+from l2d_core.calibration.binned import without_above_one
 from l2d_core.common.environment import has_fast_bfloat16
 from l2d_core.common.paths import DATA_ROOT
 from l2d_core.common.seeds import numpy_generator
@@ -23,52 +23,12 @@ from l2d_core.evaluation.estimator_view import risk_histogram
 from l2d_core.evaluation.probabilities import estimators_of
 from l2d_core.experts.simulated import expert_correct_probability, per_class
 from l2d_core.lab import heads
+from l2d_core.surrogates import SURROGATES
 
 # Fits run in parallel processes; the tables of a page are too small for more than one thread.
 torch.set_num_threads(1)
 # A fit makes thousands of short calls: it must not wait the usual 5 ms for another thread before each of them.
 sys.setswitchinterval(0.0005)
-
-
-@dataclass(frozen=True)
-class Truth:
-    """The true P(the expert is right), (N,) on the test cases: given the case, or given its class only."""
-
-    probability: np.ndarray
-    given_case: bool
-
-
-@dataclass(frozen=True)
-class Plane:
-    """For data in the plane: points (G, 2), whether the Bayes rule defers there, and the test cases, (N, 2) and (N,).
-
-    deferred: surrogate -> (G,), the share of the seeds that defer a point.
-    """
-
-    points: np.ndarray
-    bayes_defers: np.ndarray
-    cases: np.ndarray
-    labels: np.ndarray
-    deferred: Mapping[str, np.ndarray]
-
-
-@dataclass(frozen=True)
-class LabResult:
-    """A fit with everything that the page draws.
-
-    curves, classes: surrogate -> `summary.coverage_curves` and `summary.class_means`.
-    """
-
-    num_train: int
-    num_test: int
-    class_names: tuple[str, ...]
-    scores: Mapping[str, Sequence[Scores]]
-    seconds: float
-    truth: Truth
-    plane: Plane | None
-    curves: Mapping[str, pd.DataFrame]
-    classes: Mapping[str, pd.DataFrame]
-    tables: Tables
 
 
 def run(settings: LabSettings, binning: Binning, on_progress: Callable[[float], bool]) -> LabResult:
@@ -124,10 +84,12 @@ def tables_of(scores: Mapping[str, Sequence[Scores]], truth: Truth, binning: Bin
         binning=binning,
         summary=summary.summarise(scores, **how, true_probability=truth.probability),
         reliability={name: one.reliability for name, one in tables.items()},
+        drawn={name: without_above_one(one.reliability, one.above_one) for name, one in tables.items()},
         above_one={name: one.above_one for name, one in tables.items()},
         risk={name: one.risk for name, one in tables.items()},
         true_risk=risk_histogram(1 - truth.probability, below_zero=True) if truth.given_case else None,
         estimates={name: one.estimates for name, one in tables.items()},
+        is_bounded={name: SURROGATES[loss].is_bounded[name] for loss, name in pairs},
     )
 
 

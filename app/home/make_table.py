@@ -9,8 +9,8 @@ from typing import Any
 
 from app.fits import experiment
 from app.fits.settings import Binning, LabSettings
+from app.fits.tables import Tables
 from app.home.table import ACCURACIES, DATASET, ESTIMATORS, KNOWN, PATH, SEEDS, UNKNOWN
-from l2d_core.calibration.binned import without_above_one
 from l2d_core.datasets import LAB_DATASETS, cifar10
 
 DIGITS = 5
@@ -31,9 +31,9 @@ def numbers_of(percent: int) -> dict[str, Mapping[str, Any]]:
     return {name: _of_estimator(tables, means, name) for name in ESTIMATORS}
 
 
-def _of_estimator(tables: experiment.Tables, means: Mapping[tuple[str, str], float], name: str) -> Mapping[str, Any]:
+def _of_estimator(tables: Tables, means: Mapping[tuple[str, str], float], name: str) -> Mapping[str, Any]:
     above = tables.above_one[name]
-    bins = without_above_one(tables.reliability[name], above)  # as the charts draw them
+    bins = tables.drawn[name]
     filled = bins.loc[bins["n"] > 0, ["mean_probability", "share_correct", "cases"]]
     return {
         "ece": round(means[name, "ece"], DIGITS),

@@ -10,7 +10,7 @@ from l2d_core.common.environment import has_fast_bfloat16
 from l2d_core.common.json_fields import Option
 from l2d_core.common.paths import PROGRAM
 from l2d_core.config import PAPER_EXPERT, ExpertConfig, RunConfig
-from l2d_core.datasets import LAB_DATASETS, LabDataset, cifar10, galaxy_zoo, ham10000, hate_speech, human_answers
+from l2d_core.datasets import LAB_DATASETS, LabDataset, cifar10, facts, galaxy_zoo, ham10000, hate_speech
 from l2d_core.datasets.ham10000 import files
 from l2d_core.experts.stored_answers import ANSWERS
 from l2d_core.runs.shipped import SHIPPED
@@ -192,7 +192,7 @@ DATASETS: dict[str, TrainDataset] = {
             "Sensible: for two cores": _cifar10,
             "The paper's: for a GPU": _paper(_with_network(_cifar10, "wide_28_4"), augment="none", reference=True),
         },
-        people=human_answers.ANNOTATOR_TITLES,
+        people=facts.ANNOTATOR_TITLES,
     ),
     "ham10000": TrainDataset(
         lab=LAB_DATASETS["ham10000"],

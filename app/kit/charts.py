@@ -4,25 +4,32 @@ The specification of a chart is built by Altair once and kept; a redraw only swa
 browser updates the marks in place.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from app.kit import vega
 from app.kit.looks import ESTIMATORS, GREY, Look
-from l2d_core.calibration.binned import without_above_one
-from l2d_core.surrogates import SURROGATES
+from app.kit.vega import Spec, layer, quantity
+
+if TYPE_CHECKING:  # each chart imports it when it is first drawn: the lab's first ones do without
+    import altair as alt
 
 ABOVE_ONE = 1.1  # position of the marks of estimates above 1 on a probability axis
 AXIS_END = 1.2
 COUNTS_FLOOR, COUNTS_HEIGHT = -0.34, 0.24  # position and height of the bars of counts on the axis of shares
 TICKS = [0, 0.2, 0.4, 0.6, 0.8, 1]
 
-Spec = dict[str, Any]
+# A screen reader reads a chart's numbers as text beside it (section.chart), not mark by mark.
+# Without "tooltip", marks whose tooltip is not set would show every column of their table.
+CONFIG = {"legend": {"layout": {"bottom": {"direction": "vertical"}}}, "mark": {"aria": False, "tooltip": None}}
+ZONE = {"color": GREY, "opacity": 0.14}  # the look of the marked zone of estimates above 1
+_ZONE_PLACE = {"x": "x", "x2": "x2", "y": "y", "y2": "y2"}
+
 Columns = dict[str, pa.Array]  # of equal length; Arrow, the browser's format, takes a tenth of a DataFrame's time
 
 
@@ -34,29 +41,34 @@ def reliability(
     is_bounded: bool,
     before: pd.DataFrame | None = None,
     side: int | None = None,
+    most: float = 1.0,
 ) -> Spec:
     """Share right against estimate, bin by bin, over bars of counts that share the axis.
 
-    table: of `estimator_view.reliability`. above_one: of `estimator_view.above_one`; its cases are drawn in their zone
-    only. is_bounded: no estimate can be above 1, so there is no zone to mark. before: another such table, in grey.
-    side: the pixels from 0 to 1 on both axes; None: as wide as there is room.
+    table: of `estimator_view.reliability`, by `without_above_one`. above_one: of `estimator_view.above_one`; its cases
+    are drawn in their zone. is_bounded: no estimate can be above 1, so there is no zone to mark. before: another such
+    table, in grey. side: the pixels from 0 to 1 on both axes; None: as wide as there is room. most: cases in a bin of
+    the charts that it stands beside, so that their bars have one scale.
     """
-    table = without_above_one(table, above_one)
-    highest = max([*table["cases"].to_numpy(), *above_one["cases"].to_numpy(), 1])
-    scale = COUNTS_HEIGHT / highest
-    bars = []
-    for part in (table, above_one):
-        tops = {
-            "bar": COUNTS_FLOOR + scale * part["cases"].to_numpy(),
-            "bar_right": COUNTS_FLOOR + scale * part["cases_right"].to_numpy(),
-        }
-        bars.append({**arrow({name: part[name] for name in part.columns}), **arrow(tops)})
-    tables = {"bins": bars[0], "above": bars[1]}
+    highest = max(most, most_cases([table], [above_one]))
+    tables = {"bins": _with_bars(table, highest), "above": _with_bars(above_one, highest)}
     tables["note"] = arrow({"text": [f"cases per bin, at most {highest:,.0f}; solid: expert right"]})
     if side is not None:
         shown = table[:0] if before is None else before[before["n"] > 0]
         tables["before"] = arrow({name: shown[name] for name in ("mean_probability", "share_correct")})
     return with_data(_reliability_spec(look, is_bounded, side), **tables)
+
+
+def most_cases(tables: Iterable[pd.DataFrame], above_one: Iterable[pd.DataFrame]) -> float:
+    """The most cases in any bin of reliability tables, those above 1 included; at least 1."""
+    return max(1.0, *(float(cases) for one in (*tables, *above_one) for cases in one["cases"].to_numpy()))
+
+
+def _with_bars(table: pd.DataFrame, highest: float) -> Columns:
+    scale = COUNTS_HEIGHT / highest
+    heights = {"bar": "cases", "bar_right": "cases_right"}
+    tops = {name: COUNTS_FLOOR + scale * table[column].to_numpy() for name, column in heights.items()}
+    return arrow({**{name: table[name] for name in table.columns}, **tops})
 
 
 def risk(
@@ -86,6 +98,8 @@ def risk(
 
 def is_bounded(estimator: str) -> bool:
     """Whether no estimate of this estimator can be above 1."""
+    from l2d_core.surrogates import SURROGATES
+
     return next(one.is_bounded[estimator] for one in SURROGATES.values() if estimator in one.estimators)
 
 
@@ -136,18 +150,6 @@ def with_data(spec: Spec, **tables: Columns) -> Spec:
     return {**spec, "datasets": {**spec.get("datasets", {}), **data}}
 
 
-def _probability(title: str, *, labels: bool = True, end: float = AXIS_END) -> dict[str, Any]:
-    return {
-        "scale": alt.Scale(domain=[0, end], nice=False),
-        "axis": alt.Axis(values=TICKS, format="%" if labels else "", labels=labels, title=title, grid=True),
-    }
-
-
-def tooltips(*fields: tuple[str, str, str]) -> list[alt.Tooltip]:
-    """Tooltips of numbers: column, title, format."""
-    return [alt.Tooltip(field, type="quantitative", title=title, format=form) for field, title, form in fields]
-
-
 BIN_TOOLTIPS = (
     ("low", "bin from", ".1%"),
     ("high", "bin to", ".1%"),
@@ -159,78 +161,69 @@ BIN_TOOLTIPS = (
 
 @lru_cache(maxsize=64)  # a visitor's system may have any title
 def _reliability_spec(look: Look, is_bounded: bool, side: int | None) -> Spec:
-    layers = [*_reliability_ground(), *_reliability_marks(look), *_count_bars(look)]
+    ground = [] if is_bounded else [layer([{"x": 1, "x2": AXIS_END, "y": 0, "y2": 1}], "rect", ZONE, **_ZONE_PLACE)]
+    ground += _reliability_ground()
     if side is not None:
-        before = alt.Chart(alt.NamedData("before")).encode(x="mean_probability:Q", y="share_correct:Q")
-        layers[2:2] = [before.mark_line(color=GREY, strokeWidth=2.5, opacity=0.75, point={"color": GREY, "size": 30})]
-    if not is_bounded:
-        zone = pd.DataFrame({"x": [1.0], "x2": [AXIS_END], "y": [0.0], "y2": [1.0]})
-        layers.insert(0, _zone(zone).encode(x="x:Q", x2="x2:Q", y="y:Q", y2="y2:Q"))
-    if side is None:
-        return finish(alt.layer(*layers).properties(height=320))
-    return finish(sized(alt.layer(*layers), side * AXIS_END, side * (1 - COUNTS_FLOOR)))
+        before = {"color": GREY, "strokeWidth": 2.5, "opacity": 0.75, "point": {"color": GREY, "size": 30}}
+        ground.append(layer("before", "line", before, x="mean_probability", y="share_correct"))
+    layers = [*ground, *_reliability_marks(look), *_count_bars(look)]
+    size = {"height": 320} if side is None else _size(side * AXIS_END, side * (1 - COUNTS_FLOOR))
+    return {"layer": layers, **size, "config": CONFIG}
 
 
-def _reliability_ground() -> list[alt.Chart]:
-    line = pd.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]})
-    x = alt.X("low:Q", **_probability("estimate of P(the expert is right)"))
+def _reliability_ground() -> list[Spec]:
+    axis = {"values": TICKS, "format": "%", "title": "estimate of P(the expert is right)", "grid": True}
+    x = quantity("low", scale={"domain": [0, AXIS_END], "nice": False}, axis=axis)
+    band, line = {"color": GREY, "opacity": 0.28}, {"color": GREY, "strokeWidth": 1.2}
     return [
-        alt.Chart(alt.NamedData("bins"))
-        .mark_rect(color=GREY, opacity=0.28)
-        .encode(x=x, x2="high:Q", y="band_low:Q", y2="band_high:Q"),
-        alt.Chart(line).mark_line(color=GREY, strokeWidth=1.2).encode(x="x:Q", y="y:Q"),
+        layer("bins", "rect", band, x=x, x2="high", y="band_low", y2="band_high"),
+        layer([{"x": 0, "y": 0}, {"x": 1, "y": 1}], "line", line, x="x", y="y"),
     ]
 
 
-def _zone(table: pd.DataFrame) -> alt.Chart:
-    """The marked zone of estimates above 1."""
-    return alt.Chart(table).mark_rect(color=GREY, opacity=0.14)
-
-
-def _reliability_marks(look: Look) -> list[alt.Chart]:
-    bins = alt.Chart(alt.NamedData("bins")).transform_filter("datum.n > 0")
-    above = alt.Chart(alt.NamedData("above"))
-    x = alt.X("mean_probability:Q")
-    y = alt.Y(
-        "share_correct:Q",
-        scale=alt.Scale(domain=[COUNTS_FLOOR, 1], nice=False),
-        axis=alt.Axis(values=TICKS, format="%", title="share right"),
-    )
+def _reliability_marks(look: Look) -> list[Spec]:
+    scale, axis = {"domain": [COUNTS_FLOOR, 1], "nice": False}, {"values": TICKS, "format": "%", "title": "share right"}
+    place = {"x": "mean_probability", "y": quantity("share_correct", scale=scale, axis=axis)}
+    line = {"color": look.color, "strokeDash": list(look.dash), "strokeWidth": 1.5, "opacity": 0.7}
+    rule = {"color": look.color, "strokeWidth": 1.6}
     point = {"filled": True, "size": 62, "color": look.color, "shape": look.shape, "opacity": 1}
-    at_zone = alt.X(datum=ABOVE_ONE)
-    tooltip = tooltips(("share_correct", "expert right", ".1%"), ("cases", "cases above 1, per seed", ",.1f"))
+    text = {"dy": -12, "color": GREY, "fontSize": 11, "text": "above 1"}
+    above = (("share_correct", "expert right", ".1%"), ("cases", "cases above 1, per seed", ",.1f"))
+    some = "datum.n > 0"
     return [
-        bins.mark_line(color=look.color, strokeDash=list(look.dash), strokeWidth=1.5, opacity=0.7).encode(x=x, y=y),
-        bins.mark_rule(color=look.color, strokeWidth=1.6).encode(x=x, y="interval_low:Q", y2="interval_high:Q"),
-        bins.mark_point(**point).encode(x=x, y=y, tooltip=tooltips(*BIN_TOOLTIPS)),
-        above.mark_point(**point).encode(x=at_zone, y="share_correct:Q", tooltip=tooltip),
-        above.mark_text(dy=-12, color=GREY, fontSize=11, text="above 1").encode(x=at_zone, y="share_correct:Q"),
+        layer("bins", "line", line, where=some, **place),
+        layer("bins", "rule", rule, where=some, x="mean_probability", y="interval_low", y2="interval_high"),
+        layer("bins", "point", point, where=some, **place, tooltip=vega.tooltips(BIN_TOOLTIPS)),
+        layer("above", "point", point, x=ABOVE_ONE, y="share_correct", tooltip=vega.tooltips(above)),
+        layer("above", "text", text, x=ABOVE_ONE, y="share_correct"),
     ]
 
 
-def _count_bars(look: Look) -> list[alt.Chart]:
-    bins, above, note = (alt.Chart(alt.NamedData(name)) for name in ("bins", "above", "note"))
-    zone = {"x": alt.XDatum(ABOVE_ONE - 0.04), "x2": alt.X2Datum(ABOVE_ONE + 0.04)}
+def _count_bars(look: Look) -> list[Spec]:
     whole, right = ({"color": look.color, "opacity": opacity} for opacity in (0.3, 0.9))
-    tooltip = tooltips(*BIN_TOOLTIPS)
-    top = alt.Y("bar:Q")
+    in_bins = {"x": "low", "x2": "high", "y2": {"datum": COUNTS_FLOOR}, "tooltip": vega.tooltips(BIN_TOOLTIPS)}
+    in_zone = {"x": ABOVE_ONE - 0.04, "x2": ABOVE_ONE + 0.04, "y2": {"datum": COUNTS_FLOOR}}
+    text = {"align": "left", "baseline": "top", "color": GREY, "fontSize": 10.5, "dx": 2}
     return [
-        bins.mark_rect(**whole).encode(x="low:Q", x2="high:Q", y=top, y2=_floor(), tooltip=tooltip),
-        bins.mark_rect(**right).encode(x="low:Q", x2="high:Q", y="bar_right:Q", y2=_floor(), tooltip=tooltip),
-        above.mark_rect(**whole).encode(**zone, y=top, y2=_floor()),
-        above.mark_rect(**right).encode(**zone, y="bar_right:Q", y2=_floor()),
-        note.mark_text(align="left", baseline="top", color=GREY, fontSize=10.5, dx=2).encode(
-            x=alt.XDatum(0), y=alt.YDatum(-0.02), text="text:N"
-        ),
+        layer("bins", "rect", whole, **in_bins, y="bar"),
+        layer("bins", "rect", right, **in_bins, y="bar_right"),
+        layer("above", "rect", whole, **in_zone, y="bar"),
+        layer("above", "rect", right, **in_zone, y="bar_right"),
+        layer("note", "text", text, x=0, y=-0.02, text={"field": "text", "type": "nominal"}),
     ]
 
 
-def _floor() -> alt.Y2Datum:
-    return alt.Y2Datum(COUNTS_FLOOR)
+def tooltips(*fields: tuple[str, str, str]) -> "list[alt.Tooltip]":
+    """Tooltips of numbers: column, title, format."""
+    import altair as alt
+
+    return [alt.Tooltip(field, type="quantitative", title=title, format=form) for field, title, form in fields]
 
 
 @cache
 def _risk_spec(estimator: str, is_bounded: bool, size: tuple[float, float] | None) -> Spec:
+    import altair as alt
+
     look = ESTIMATORS[estimator]
     axis = alt.Axis(values=TICKS, format="%", title="risk = 1 - P(the expert is right)")
     x = alt.X("left:Q", scale=alt.Scale(domain=[1 - AXIS_END, 1], nice=False), axis=axis)
@@ -247,18 +240,25 @@ def _risk_spec(estimator: str, is_bounded: bool, size: tuple[float, float] | Non
         highest.mark_point(opacity=0, size=1).encode(y=y),
     ]
     if not is_bounded:
-        layers.insert(0, _zone(pd.DataFrame({"x": [1 - AXIS_END], "x2": [0.0]})).encode(x="x:Q", x2="x2:Q"))
+        zone = alt.Chart(pd.DataFrame({"x": [1 - AXIS_END], "x2": [0.0]}))
+        layers.insert(0, zone.mark_rect(**ZONE).encode(x="x:Q", x2="x2:Q"))
     chart = alt.layer(*layers)
     return finish(chart.properties(height=180) if size is None else sized(chart, *size))
 
 
 @cache
 def _truth_spec(estimator: str) -> Spec:
+    import altair as alt
+
     look = ESTIMATORS[estimator]
     line = alt.Chart(pd.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]}))
     cases = alt.Chart(alt.NamedData("cases"))
-    x = alt.X("true:Q", **_probability("true P(the expert is right | x)", end=1.0))
-    y = alt.Y("estimate:Q", **_probability("estimate"))
+    axes = {"true P(the expert is right | x)": 1.0, "estimate": AXIS_END}
+    x, y = (
+        {"scale": alt.Scale(domain=[0, end], nice=False), "axis": alt.Axis(values=TICKS, format="%", title=title)}
+        for title, end in axes.items()
+    )
+    x, y = alt.X("true:Q", **x), alt.Y("estimate:Q", **y)
     return finish(
         alt.layer(
             line.mark_line(color=GREY).encode(x="x:Q", y="y:Q"),
@@ -269,21 +269,20 @@ def _truth_spec(estimator: str) -> Spec:
     )
 
 
-def sized(chart: alt.LayerChart, width: float, height: float, *, legend: bool = False) -> alt.LayerChart:
+def sized(chart: "alt.LayerChart", width: float, height: float, *, legend: bool = False) -> "alt.LayerChart":
     """The chart with a plot of this size in pixels; with its axes it is always of one size too, but for a legend."""
     if legend:
-        return chart.properties(width=width, height=height, autosize=alt.AutoSizeParams(type="pad"))
+        return chart.properties(width=width, height=height, autosize={"type": "pad"})
+    return chart.properties(**_size(width, height))
+
+
+def _size(width: float, height: float) -> Spec:
     padding = {"left": 72, "right": 9, "top": 9, "bottom": 58}
-    return chart.properties(
-        width=width, height=height, padding=padding, autosize=alt.AutoSizeParams(type="none", contains="content")
-    )
+    return {"width": width, "height": height, "padding": padding, "autosize": {"type": "none", "contains": "content"}}
 
 
-def finish(chart: alt.TopLevelMixin) -> Spec:
+def finish(chart: "alt.TopLevelMixin") -> Spec:
     """The chart as a dict that contains its own small tables; named tables are filled in later."""
     spec = chart.to_dict(validate=False)  # the tests validate it
-    # A screen reader reads a chart's numbers as text beside it (section.chart), not mark by mark.
-    # Without this, marks whose tooltip is not set would show every column of their table.
-    mark = {"aria": False, "tooltip": None}
-    spec["config"] = {"legend": {"layout": {"bottom": {"direction": "vertical"}}}, "mark": mark}
+    spec["config"] = CONFIG
     return spec

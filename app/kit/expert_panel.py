@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-import pandas as pd
 import streamlit as st
 
 from app.kit import class_sliders
 from app.kit.class_sliders import Row
 from app.kit.settings import Setting, begin, choice, whole
-from l2d_core.experts.simulated import PRESETS, WRONG_RULES, per_class
+from l2d_core.config import WRONG_RULES
+from l2d_core.experts.presets import PRESETS
 
 OWN = "own"
 WRONG_TITLES = {"others": "Any other class, evenly", "all": "Any class, evenly (may be right by luck)"}
@@ -154,6 +154,10 @@ def _percents(preset: str, class_names: Sequence[str], k: int) -> list[int]:
 
 
 def _draw_matrix(accuracy: Sequence[float], wrong: str, class_names: Sequence[str]) -> None:
+    import pandas as pd  # the page is drawn before it is needed, and so is torch
+
+    from l2d_core.experts.simulated import per_class
+
     matrix = pd.DataFrame(
         per_class(accuracy, wrong=wrong).numpy() * 100, index=list(class_names), columns=list(class_names)
     )

@@ -11,8 +11,8 @@ from app.kit import charts
 from app.kit.charts import Columns, Spec, arrow, finish, tooltips, with_data
 from app.kit.looks import GREY, Look
 from app.kit.numbers import percent
+from app.lab.views import END, LAST_BAR
 
-END, LAST_BAR = 3.0, 0.1  # the bar of all estimates from 3 on is as wide as two bins
 LINES = {"system": [1, 0], "optimal deferral": [6, 3], "random deferral": [2, 3]}
 STAGE_WIDTH, COVERAGE_HEIGHT = 900, 240  # in pixels, at the least width of a projector
 WIDTH, HEIGHT = 246, 275  # of the plots of one estimator, before they are scaled to their column

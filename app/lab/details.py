@@ -3,11 +3,10 @@
 import pandas as pd
 import streamlit as st
 
-from app.fits.experiment import LabResult
-from app.fits.tables import Tables
+from app.fits.tables import LabResult, Tables
 from app.kit import csv_files, numbers
 from app.kit.looks import ESTIMATORS, SYSTEMS
-from app.lab import groups_panel, plane
+from l2d_core.datasets import facts
 from l2d_core.evaluation.measures import MEASURES, SUMMARY
 
 FIRST = ("ece", "ece_by_chance", "above_one", "system", "coverage", "machine_on_kept", "expert_on_deferred")
@@ -30,8 +29,13 @@ def draw(result: LabResult, tables: Tables) -> None:
     """Draw everything that stands below the stage."""
     _draw_numbers(result, tables)
     _draw_classes(result)
-    groups_panel.draw(result)
+    if result.class_names == facts.HAM10000 and result.scores:
+        from app.lab import groups_panel
+
+        groups_panel.draw(result)
     if result.plane is not None:
+        from app.lab import plane
+
         plane.draw(result)
     st.header("Downloads", anchor=False)
     with st.container(horizontal=True):
@@ -78,11 +82,11 @@ def _draw_numbers(result: LabResult, tables: Tables) -> None:
 
 
 def _trained(result: LabResult) -> str:
-    num_seeds = len(next(iter(result.scores.values()), ()))
+    num_seeds = int(result.tables.summary["seeds"].max())
     how_many = f"{num_seeds} seeds of each loss" if num_seeds != 1 else "1 seed of each loss"
+    how_long = "before this program was shipped" if result.seconds is None else f"{result.seconds:.2f} s"
     return (
-        f"Trained on {result.num_train:,} cases ({how_many}, {result.seconds:.2f} s) and scored on "
-        f"{result.num_test:,} test cases."
+        f"Trained on {result.num_train:,} cases ({how_many}, {how_long}) and scored on {result.num_test:,} test cases."
     )
 
 

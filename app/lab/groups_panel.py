@@ -3,20 +3,17 @@
 import numpy as np
 import streamlit as st
 
-from app.fits.experiment import LabResult
+from app.fits.tables import LabResult
 from app.kit import groups
 from app.kit.looks import SYSTEMS
 from app.lab import state
-from l2d_core.datasets.ham10000 import CLASS_NAMES
 from l2d_core.evaluation.deferral import defer_by_argmax
 from l2d_core.evaluation.estimator_view import view_scores
 from l2d_core.evaluation.groups import cases_of
 
 
 def draw(result: LabResult) -> None:
-    """Draw the panel for skin lesions, which measures nothing until it is opened."""
-    if result.class_names != CLASS_NAMES or not result.scores:
-        return
+    """Draw the panel, for skin lesions; it measures nothing until it is opened."""
     panel = st.expander(groups.TITLE, icon=":material/groups:", on_change="rerun", key=state.GROUPS)
     if panel.open:
         with panel:

@@ -3,12 +3,14 @@
 from types import ModuleType
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app.fits import shared
 from app.fits.settings import LabSettings
+from app.fits.tables import LabResult
 from app.kit import expert_panel
 from app.kit.notes import DIAGNOSIS_NOTE, MEDICAL_ICON
-from app.lab import settings_panel, state
+from app.lab import first, settings_panel, state
 from app.sharing import state as sharing_state
 from app.sharing import teacher
 from l2d_core.datasets import LAB_DATASETS
@@ -28,6 +30,18 @@ def name_of(settings: LabSettings) -> str:
     return f"{dataset.title}, expert: {expert}, {settings.num_seeds} seeds from {settings.seed}"
 
 
+def fit(asked: LabSettings, place: DeltaGenerator) -> LabResult:
+    """The fit, made or waited for, with its progress in a place of the page. OSError, ValueError: why there is none."""
+    binning, is_dragging = state.binning(), state.is_dragging()
+    return shared.fit_board().get(
+        asked,
+        lambda on_progress: shared.workers().run(asked, binning, on_progress=on_progress),
+        lambda done: place.progress(done, f"Training {asked.num_seeds} seeds: {done:.0%}"),
+        meanwhile=stage,
+        is_kept=not is_dragging,
+    )
+
+
 state.arrive()
 teacher_settings = sharing_state.teacher()
 with st.container(key="lab"):
@@ -38,16 +52,9 @@ with left:
 with right:
     teacher.draw(teacher_settings)
     status = st.empty()
-    binning, is_dragging = state.binning(), state.is_dragging()
-    asked = settings_panel.while_dragging(settings) if is_dragging else settings
+    asked = settings_panel.while_dragging(settings) if state.is_dragging() else settings
     try:
-        result = shared.fit_board().get(
-            asked,
-            lambda on_progress: shared.workers().run(asked, binning, on_progress=on_progress),
-            lambda done: status.progress(done, f"Training {asked.num_seeds} seeds: {done:.0%}"),
-            meanwhile=stage,
-            is_kept=not is_dragging,
-        )
+        result = first.result(asked, state.binning()) or fit(asked, status)
     except (OSError, ValueError) as problem:
         status.error(str(problem))
     else:
@@ -60,4 +67,4 @@ with right:
             before = state.shown(state.Shown(name, result.tables, result.curves))
             is_part = asked.num_seeds < settings.num_seeds
             note = f"While you drag: {asked.num_seeds} of {settings.num_seeds} seeds." if is_part else ""
-            stage().draw(result, name, before, note)
+            stage().draw(result, name, before, note, lambda place: fit(asked, place))

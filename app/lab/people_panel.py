@@ -1,13 +1,16 @@
 """The choice between a simulated expert and people whose answers are recorded."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from app.kit.settings import Setting, choice
 from l2d_core.common.paths import DATA_ROOT
-from l2d_core.common.seeds import numpy_generator
 from l2d_core.datasets import LAB_DATASETS
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 KINDS = {"simulated": "Simulated", "people": "People"}
 
@@ -63,8 +66,12 @@ def _missing(dataset: str) -> str:
 
 
 @st.cache_data(show_spinner=False, max_entries=8)
-def _accuracy_table(dataset: str, name: str) -> pd.DataFrame:
+def _accuracy_table(dataset: str, name: str) -> "pd.DataFrame":
     """Of the training images by the annotator, of the test images by everybody; in percent, with n."""
+    import pandas as pd
+
+    from l2d_core.common.seeds import numpy_generator
+
     known = LAB_DATASETS[dataset]
     splits = known.load(0, known.default_noise)
     train, test = ((np.asarray(part.ids), part.labels.numpy()) for part in (splits.train, splits.test))

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from app.fits.experiment import LabResult, Plane
+from app.fits.tables import LabResult, Plane
 from app.kit import charts, section
 from app.kit.looks import ESTIMATORS, GREY, SYSTEMS
 from l2d_core.data import Scores

@@ -4,12 +4,12 @@ The reference, drawn in grey, is the state before the last move, or what was pin
 """
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from app.fits.experiment import LabResult, tables_of
-from app.fits.tables import Tables
+from app.fits.tables import LabResult, Tables
 from app.kit import numbers
 from app.kit.html import render
 from app.kit.looks import ESTIMATORS, SYSTEMS
@@ -58,15 +58,18 @@ _CARDS = """
 
 
 @st.fragment
-def draw(result: LabResult, name: str, before: Shown | None, note: str) -> None:
+def draw(
+    result: LabResult, name: str, before: Shown | None, note: str, fit: Callable[[DeltaGenerator], LabResult]
+) -> None:
     """Draw the stage, and the details below it; what is chosen here changes no training, and reruns nothing else.
 
-    name: of the settings, for what is pinned. before: what was shown before the last move. note: on the fit.
+    name: of the settings, for what is pinned. before: what was shown before the last move. note: on the fit. fit: makes
+    the same result with its scores, where other bins are asked for; it shows its progress in the place that it gets.
     """
     with _TURN:
-        tables = _tables(result)
-        reference = state.pinned() or before
         sentence, cards = st.empty(), st.empty()
+        tables = _tables(result, lambda: fit(sentence))
+        reference = state.pinned() or before
         view, is_overlaid = _draw_choice(Shown(name, tables, result.curves), reference, note)
         sentence.html(render('<p class="message">{{ text }}</p>', text=message.sentence(view, tables)))
         cards.html(render(_CARDS, cards=_cards(tables, reference)))
@@ -75,11 +78,15 @@ def draw(result: LabResult, name: str, before: Shown | None, note: str) -> None:
         details.draw(result, tables)
 
 
-def _tables(result: LabResult) -> Tables:
+def _tables(result: LabResult, fit: Callable[[], LabResult]) -> Tables:
     binning = state.binning()
     if binning == result.tables.binning:
         return result.tables
-    return tables_of(result.scores, result.truth, binning)
+    from app.fits.experiment import tables_of
+
+    whole = result if result.truth is not None else fit()
+    assert whole.truth is not None
+    return tables_of(whole.scores, whole.truth, binning)
 
 
 def _draw_choice(now: Shown, reference: Shown | None, note: str) -> tuple[str, bool]:

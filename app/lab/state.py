@@ -8,9 +8,8 @@ import random
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import streamlit as st
 
 from app.fits.settings import Binning
@@ -21,6 +20,9 @@ from app.kit.settings import Setting, choice, flag, number, whole
 from app.lab import people_panel
 from app.sharing.carried import Settings
 from l2d_core.datasets import LAB_DATASETS
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 STRATEGIES = {"equal_width": "Equal width", "equal_mass": "Equal mass"}  # of bins
 HEAD_TITLES = {"linear": "Linear", "mlp": "Small MLP (one hidden layer)"}
@@ -42,7 +44,7 @@ class Shown:
 
     name: str
     tables: Tables
-    curves: Mapping[str, pd.DataFrame]
+    curves: "Mapping[str, pd.DataFrame]"
 
 
 Move = tuple[tuple[str, Any], ...]  # all settings that decide a fit, by key

@@ -11,10 +11,11 @@ from app.fits.tables import Tables
 from app.kit import charts as kit_charts
 from app.kit import numbers, section
 from app.kit.looks import ESTIMATORS, SYSTEMS
-from app.lab import charts, message
+from app.lab import message
 from app.lab.state import Shown
 from l2d_core.evaluation.measures import MEASURES, name_of_column
 
+END, LAST_BAR = 3.0, 0.1  # the bar of all estimates from 3 on is as wide as two bins
 SIDE = 205  # pixels from 0 to 1 in a reliability diagram, before it is scaled to its column
 SYSTEM, KEPT = "system_accuracy", "machine_accuracy"  # columns of the curves
 Curves = Mapping[str, pd.DataFrame]
@@ -55,6 +56,8 @@ def draw(view: str, curves: Curves, tables: Tables, reference: Shown | None, is_
     texts = {estimator: how.text(rows, estimator, table) for estimator, table in parts.items()}
     if is_overlaid:
         looks = [ESTIMATORS[estimator] for estimator in parts]
+        from app.lab import charts
+
         lines = charts.rows_of(_lines(tables, reference, how))
         spec = charts.overlaid(lines, looks, how.axes, ends=how.ends, diagonal=view == "reliability")
         _chart(spec, f"overlaid-{view}", f"{how.name} all estimators, overlaid", " ".join(texts.values()))
@@ -82,12 +85,13 @@ def _lines(
 
 def _reliability(tables: Tables, estimator: str, before: pd.DataFrame | None) -> kit_charts.Spec:
     return kit_charts.reliability(
-        tables.reliability[estimator],
+        tables.drawn[estimator],
         tables.above_one[estimator],
         ESTIMATORS[estimator],
-        is_bounded=kit_charts.is_bounded(estimator),
+        is_bounded=tables.is_bounded[estimator],
         before=before,
         side=SIDE,
+        most=kit_charts.most_cases(tables.drawn.values(), tables.above_one.values()),
     )
 
 
@@ -105,6 +109,8 @@ def _reliability_text(rows: Rows, estimator: str, bins: pd.DataFrame) -> str:
 
 
 def _estimates(tables: Tables, estimator: str, before: pd.DataFrame | None) -> kit_charts.Spec:
+    from app.lab import charts
+
     highest = max(table["share"].max() for table in tables.estimates.values())
     return charts.estimates(tables.estimates[estimator], ESTIMATORS[estimator], highest, before)
 
@@ -115,11 +121,13 @@ def _estimates_text(rows: Rows, estimator: str, _table: pd.DataFrame) -> str:
 
 
 def _risk(tables: Tables, estimator: str, before: pd.DataFrame | None) -> kit_charts.Spec:
+    from app.lab import charts
+
     return kit_charts.risk(
         tables.risk[estimator],
         tables.true_risk,
         estimator,
-        is_bounded=kit_charts.is_bounded(estimator),
+        is_bounded=tables.is_bounded[estimator],
         before=before,
         highest=max(table["share"].max() for table in tables.risk.values()),
         size=(charts.WIDTH, charts.HEIGHT),
@@ -138,7 +146,7 @@ def _risk_text(rows: Rows, estimator: str, table: pd.DataFrame) -> str:
 _ESTIMATE, _SHARE = "estimate of P(the expert is right)", "share of cases"
 _VIEWS = {
     "reliability": _PerEstimator(
-        kind="reliability",
+        kind="drawn",
         columns=("mean_probability", "share_correct"),
         axes=(_ESTIMATE, "share right"),
         ends=(0.0, 1.0),
@@ -150,7 +158,7 @@ _VIEWS = {
         kind="estimates",
         columns=("low", "share"),
         axes=(_ESTIMATE, _SHARE),
-        ends=(0.0, charts.END + charts.LAST_BAR),
+        ends=(0.0, END + LAST_BAR),
         name="Histogram of the estimates of",
         text=_estimates_text,
         spec=_estimates,
@@ -168,6 +176,8 @@ _VIEWS = {
 
 
 def _draw_accuracy(curves: Curves, tables: Tables, reference: Shown | None, is_overlaid: bool) -> None:
+    from app.lab import charts
+
     rows = numbers.rows_of(tables.summary, "surrogate")
     names = list(curves)
     panels = [(names, SYSTEM)] if is_overlaid else [([name], SYSTEM) for name in names]

@@ -4,8 +4,8 @@ import numpy as np
 import streamlit as st
 
 from app.fits import shared
-from app.fits.experiment import LabResult
 from app.fits.settings import Binning, LabSettings
+from app.fits.tables import LabResult
 from app.kit.numbers import percent
 from app.learn import charts as learn_charts
 from app.learn import numbers as learn_numbers

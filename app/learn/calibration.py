@@ -177,10 +177,12 @@ def when_risk_is_understated() -> Answer:
     )
 
 
-def draw_reliability(table: pd.DataFrame, above_one: pd.DataFrame, look: Look, key: str, *, is_bounded: bool) -> None:
-    """A reliability diagram; the tables and is_bounded are those of `charts.reliability`."""
+def draw_reliability(
+    table: pd.DataFrame, above_one: pd.DataFrame, look: Look, key: str, *, is_bounded: bool, most: float = 1.0
+) -> None:
+    """A reliability diagram; the arguments are those of `charts.reliability`."""
     picture(
-        charts.reliability(table, above_one, look, is_bounded=is_bounded),
+        charts.reliability(table, above_one, look, is_bounded=is_bounded, most=most),
         key,
         f"Reliability diagram of {look.title}",
         "; ".join(

@@ -5,7 +5,7 @@ import pandas as pd
 import streamlit as st
 
 from app.kit import section
-from app.kit.charts import is_bounded
+from app.kit.charts import most_cases
 from app.kit.looks import ESTIMATORS
 from app.kit.numbers import estimate, percent, rows_of
 from app.learn import charts
@@ -117,15 +117,17 @@ def one_question_each() -> Answer:
     result = fit(half_expert(first))
     tables = result.tables
     rows = rows_of(tables.summary, "estimator")
-    for name, column in zip(tables.reliability, places, strict=True):
+    most = most_cases(tables.drawn.values(), tables.above_one.values())
+    for name, column in zip(tables.drawn, places, strict=True):
         with column:
             st.markdown(f"{section.name_of(name)}, ECE **{estimate(rows[name, 'ece'])}**", unsafe_allow_html=True)
             draw_reliability(
-                tables.reliability[name],
+                tables.drawn[name],
                 tables.above_one[name],
                 ESTIMATORS[name],
                 f"learn-{name}",
-                is_bounded=is_bounded(name),
+                is_bounded=tables.is_bounded[name],
+                most=most,
             )
     explain(HOW_TO_READ)
     ece = {name: rows[name, "ece"]["mean"] for name in ("odds", "proxy", "sigmoid")}

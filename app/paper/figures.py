@@ -12,6 +12,7 @@ from app.kit.looks import ESTIMATORS
 from app.paper import charts as paper_charts
 from app.paper import curves, ladders
 from app.paper.parts import each_estimator, heading, part, parts_by, say, show
+from l2d_core.calibration.binned import without_above_one
 from l2d_core.reproductions.reproduction import Reproduction
 
 RISK_EXPLANATION = (
@@ -50,12 +51,16 @@ def figure2(result: Reproduction) -> None:
     reliability, above_one = (result.details[name] for name in ("reliability", "above_one"))
     for place, (setting, bins) in enumerate(parts_by(reliability, "setting")):
         heading(setting)
-        for estimator, look in each_estimator(f"charts-reliability-{place}", bins["estimator"]):
+        names = list(dict.fromkeys(bins["estimator"]))
+        above = {name: part(above_one, setting=setting, estimator=name) for name in names}
+        drawn = {name: without_above_one(part(bins, estimator=name), above[name]) for name in names}
+        most = charts.most_cases(drawn.values(), above.values())
+        for estimator, look in each_estimator(f"charts-reliability-{place}", names):
             own = {"setting": setting, "estimator": estimator}
             words = say(result.table, ("ece", "ece_by_chance"), **own)
             name = f"Reliability diagram of {look.title}, {setting}"
-            above = part(above_one, **own)
-            spec = charts.reliability(part(bins, **own), above, look, is_bounded=is_bounded(estimator))
+            how = {"is_bounded": is_bounded(estimator), "most": most}
+            spec = charts.reliability(drawn[estimator], above[estimator], look, **how)
             section.chart(spec, f"reliability-{place}-{estimator}", name, f"{name}. {words}")
             st.caption(words)
         _draw_risks(result, setting, place)

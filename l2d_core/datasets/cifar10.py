@@ -16,22 +16,11 @@ from l2d_core.common.files import is_hidden
 from l2d_core.common.seeds import numpy_generator
 from l2d_core.data import DeferralData, Splits, split_by_group
 from l2d_core.datasets.array_pickle import load_array_pickle
+from l2d_core.datasets.facts import CIFAR10 as CLASS_NAMES
 from l2d_core.datasets.image_files import in_parquet
 from l2d_core.images.jpeg_damage import require_undamaged
 
 NAME = "CIFAR-10"
-CLASS_NAMES = (
-    "airplane",
-    "automobile",
-    "bird",
-    "cat",
-    "deer",
-    "dog",
-    "frog",
-    "horse",
-    "ship",
-    "truck",
-)
 PARTS = ("train", "test")
 SUFFIXES = (".jpg", ".jpeg", ".png")
 SIZE = 32  # pixels, high and wide

@@ -4,11 +4,9 @@ import numpy as np
 import torch
 
 from l2d_core.common.seeds import numpy_generator
-from l2d_core.config import HeadConfig
 from l2d_core.data import DeferralData, Splits, split_by_group
-from l2d_core.datasets.lab_dataset import LabDataset
+from l2d_core.datasets.facts import DIGITS as CLASS_NAMES
 
-CLASS_NAMES = tuple(str(digit) for digit in range(10))
 FRACTIONS = (0.6, 0.2, 0.2)
 
 
@@ -34,17 +32,3 @@ def load(seed: int = 0, noise: float = 0.0) -> Splits:
     )
     parts = split_by_group(ids, labels, FRACTIONS, generator=numpy_generator(seed, "split"))
     return Splits(*(whole.subset(part) for part in parts))
-
-
-DIGITS = LabDataset(
-    title="Handwritten digits",
-    class_names=CLASS_NAMES,
-    load=load,
-    num_train=1078,
-    noise_name="Pixel noise (standard deviation, 1 = white to black)",
-    max_noise=1.5,
-    default_noise=0.5,
-    source="Optical Recognition of Handwritten Digits (Alpaydin and Kaynak 1998, doi 10.24432/C50P49, CC BY 4.0), "
-    "the 1,797 images that come with scikit-learn",
-    head=HeadConfig(kind="mlp", batch_size=64),
-)

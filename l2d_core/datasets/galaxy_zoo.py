@@ -9,13 +9,13 @@ import pandas as pd
 from l2d_core.common.checks import require_known
 from l2d_core.data import Splits
 from l2d_core.datasets import voted_images
+from l2d_core.datasets.facts import GALAXY_VOLUNTEER as TITLE
+from l2d_core.datasets.facts import GALAXY_ZOO as CLASS_NAMES
 from l2d_core.datasets.vote_table import VoteColumns, VoteTable, read_vote_table
 from l2d_core.datasets.votes import Voters
 
 NAME = "Galaxy Zoo 2"
-CLASS_NAMES = ("smooth", "featured", "artifact")
 LABELS = ("raw", "debiased")
-TITLE = "one of the volunteers"
 LICENCE = "attribution, non-commercial"
 SOURCE = (
     "Galaxy Zoo: Lintott and others 2008, doi 10.1111/j.1365-2966.2008.13689.x; Willett and others 2013, "

@@ -4,11 +4,9 @@ import numpy as np
 import torch
 
 from l2d_core.common.seeds import numpy_generator
-from l2d_core.config import HeadConfig
 from l2d_core.data import DeferralData, Splits
-from l2d_core.datasets.lab_dataset import LabDataset
+from l2d_core.datasets.facts import GAUSSIANS as CLASS_NAMES
 
-CLASS_NAMES = ("east", "north", "west", "south")
 MEANS = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
 PRIORS = np.array([0.4, 0.3, 0.2, 0.1])
 SIZES = {"train": 4000, "validation": 1000, "test": 4000}
@@ -51,19 +49,3 @@ def plane(steps: int = 61) -> np.ndarray:
 def _check_spread(spread: float) -> None:
     if not 0 < spread < float("inf"):
         raise ValueError(f"spread must be above 0 and finite, got {spread}")
-
-
-GAUSSIANS = LabDataset(
-    title="Gaussians in the plane (truth known)",
-    class_names=CLASS_NAMES,
-    load=load,
-    num_train=SIZES["train"],
-    noise_name="Spread of each class (standard deviation; the class centres are 1 from the origin)",
-    max_noise=1.5,
-    default_noise=0.6,
-    min_noise=0.2,
-    source="Drawn by this program: four Gaussian classes with shares 40, 30, 20 and 10 %",
-    head=HeadConfig(kind="mlp", batch_size=256),
-    class_probability=class_probability,
-    plane=plane,
-)

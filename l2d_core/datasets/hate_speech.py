@@ -12,6 +12,8 @@ from l2d_core.common.checks import require_known
 from l2d_core.common.seeds import numpy_generator
 from l2d_core.data import DeferralData, Splits, split_by_group
 from l2d_core.datasets.delimited_text import Source, read_header, read_rows, read_text, source_name
+from l2d_core.datasets.facts import HATE_SPEECH as CLASS_NAMES
+from l2d_core.datasets.facts import TWEET_ANNOTATOR as TITLE
 from l2d_core.datasets.tweets import same_text
 from l2d_core.datasets.votes import Voters, majority
 
@@ -19,13 +21,11 @@ if TYPE_CHECKING:
     from l2d_core.datasets.word_vectors import WordVectors
 
 NAME = "HateSpeech"
-CLASS_NAMES = ("hate", "offensive", "neither")
 COUNTS = ("hate_speech", "offensive_language", "neither")
 COLUMNS = (*COUNTS, "tweet")
 NUM_FIELDS = 7
 FRACTIONS = (0.6, 0.2, 0.2)
 FILE = "hate_speech/labeled_data.csv"
-TITLE = "one of the annotators"
 LICENCE = "MIT"
 SOURCE = (
     "Davidson and others 2017, Automated hate speech detection and the problem of offensive language, arXiv "

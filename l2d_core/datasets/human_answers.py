@@ -24,9 +24,8 @@ from l2d_core.datasets.cifar10 import (
     read_batches,
     require_published_order,
 )
+from l2d_core.datasets.facts import ANNOTATORS, EACH_ANNOTATOR
 
-ANNOTATORS = ("random_label1", "random_label2", "random_label3")
-ANNOTATOR_TITLES = {name: f"annotator {place} of CIFAR-10N" for place, name in enumerate(ANNOTATORS, 1)}
 TRAINING_FILE = "cifar10n/CIFAR-10_human.pt"
 COUNTS_FILE = "cifar10h/cifar10h-counts.npy"
 TEST_LABELS_FILE = "cifar10h/test_labels.npy"
@@ -68,6 +67,18 @@ def recorded_answers(
         if chosen.any():
             answers[chosen] = read(Path(data_root), annotator, generator)[classes[chosen], numbers[chosen]]
     return answers
+
+
+def answers_for_seed(data_root: Path, ids: Ids, name: str, generator: np.random.Generator) -> Int64[np.ndarray, " N"]:
+    """`recorded_answers` of one of ANNOTATORS, or, for EACH_ANNOTATOR, of one that the generator draws."""
+    if name == EACH_ANNOTATOR:
+        name = ANNOTATORS[generator.integers(len(ANNOTATORS))]
+    return recorded_answers(data_root, ids, name, generator=generator)
+
+
+def probability_right(data_root: Path, ids: Ids, labels: Int64[np.ndarray, " N"]) -> Float64[np.ndarray, " N"]:
+    """P(a person is right | image) of test images with these labels, by `answer_distribution`."""
+    return answer_distribution(data_root, ids)[np.arange(len(ids)), labels]
 
 
 def answer_distribution(data_root: Path, ids: Ids) -> Float64[np.ndarray, "N K"]:

@@ -1,16 +1,13 @@
-"""Real images in the live lab: the shipped feature banks of HAM10000 and CIFAR-10, with their splits."""
+"""The shipped feature banks in training, validation and test parts."""
 
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import torch
 
 from l2d_core.common.seeds import numpy_generator
 from l2d_core.data import DeferralData, Splits, split_by_group
-from l2d_core.datasets import cifar10, ham10000, human_answers
 from l2d_core.datasets.feature_bank import FeatureBank, bank_path
-from l2d_core.datasets.lab_dataset import Crowd, LabDataset
 
 GROUP_FRACTIONS = (0.6, 0.2, 0.2)
 VALIDATION_FRACTION = 0.1
@@ -50,64 +47,3 @@ def _split(bank: FeatureBank, seed: int) -> list[np.ndarray]:
     fractions = (1 - VALIDATION_FRACTION, VALIDATION_FRACTION)
     parts = split_by_group(bank.groups[published], bank.labels[published], fractions, generator=generator)
     return [*(published[part] for part in parts), np.flatnonzero(bank.parts == "test")]
-
-
-HAM10000 = LabDataset(
-    title="HAM10000: skin lesions",
-    class_names=ham10000.CLASS_NAMES,
-    load=lambda seed, noise: load_splits("ham10000", seed, noise),
-    num_train=6000,
-    noise_name="Noise on the features (in standard deviations)",
-    max_noise=2.0,
-    default_noise=0.0,
-    source="Tschandl, Rosendahl and Kittler 2018, doi 10.7910/DVN/DBW86T, CC BY-NC 4.0. Split by lesion; "
-    "several images of one lesion are not independent. The features' components were fitted, without labels, on the "
-    "training part of seed 0",
-    class_titles={
-        "akiec": "akiec: actinic keratosis",
-        "bcc": "bcc: basal cell carcinoma",
-        "bkl": "bkl: benign keratosis",
-        "df": "df: dermatofibroma",
-        "mel": "mel: melanoma",
-        "nv": "nv: melanocytic nevus (mole)",
-        "vasc": "vasc: vascular lesion",
-    },
-    is_medical=True,
-)
-
-
-def _answers(data_root: Path, ids: np.ndarray, name: str, generator: np.random.Generator) -> np.ndarray:
-    if name == EACH:
-        name = human_answers.ANNOTATORS[generator.integers(len(human_answers.ANNOTATORS))]
-    return human_answers.recorded_answers(data_root, ids, name, generator=generator)
-
-
-def _right(data_root: Path, ids: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    return human_answers.answer_distribution(data_root, ids)[np.arange(len(ids)), labels]
-
-
-EACH = "each"
-CIFAR10_PEOPLE = Crowd(
-    names={
-        **human_answers.ANNOTATOR_TITLES,
-        EACH: "one of the three annotators, drawn for each seed",
-    },
-    missing=human_answers.what_is_missing,
-    answers=_answers,
-    right=_right,
-    source="CIFAR-10N, Wei and others 2022, CC BY-NC 4.0 (training images); "
-    "CIFAR-10H, Peterson and others 2019, CC BY-NC-SA 4.0 (test images)",
-    tested_on="Tested on other people: for each seed and test image one answer is drawn from the about 51 that are "
-    "recorded, so that P(the expert is right) is known image by image.",
-)
-CIFAR10 = LabDataset(
-    title="CIFAR-10: small photographs",
-    class_names=cifar10.CLASS_NAMES,
-    load=lambda seed, noise: load_splits("cifar10", seed, noise),
-    num_train=9000,
-    noise_name="Noise on the features (in standard deviations)",
-    max_noise=2.0,
-    default_noise=0.0,
-    source="Krizhevsky 2009, Learning Multiple Layers of Features from Tiny Images",
-    people=CIFAR10_PEOPLE,
-)

@@ -3,11 +3,14 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from l2d_core.config import HeadConfig
-from l2d_core.data import Splits
+
+if TYPE_CHECKING:
+    from l2d_core.data import Splits
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class LabDataset:
 
     title: str
     class_names: tuple[str, ...]
-    load: Callable[[int, float], Splits]
+    load: "Callable[[int, float], Splits]"
     num_train: int
     noise_name: str
     max_noise: float

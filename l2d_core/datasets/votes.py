@@ -11,9 +11,9 @@ from jaxtyping import Float, Float64, Int64
 
 from l2d_core.common.checks import require_known, require_range, require_shape
 from l2d_core.data import DeferralData, Splits, Texts
+from l2d_core.datasets.facts import ONE_VOTER
 
 SUM_TOLERANCE = 1e-6
-ONE_VOTER = "one_voter"
 
 
 def shares_of(counts: np.ndarray) -> Float64[np.ndarray, "N K"]:

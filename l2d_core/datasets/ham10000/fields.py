@@ -3,10 +3,10 @@
 import re
 
 from l2d_core.datasets.delimited_text import MISSING
+from l2d_core.datasets.facts import HAM10000 as CLASS_NAMES
 
 UNKNOWN = "unknown"
 _MISSING = MISSING | {UNKNOWN}
-CLASS_NAMES = ("akiec", "bcc", "bkl", "df", "mel", "nv", "vasc")
 SEXES = ("male", "female")
 SITES = (
     "abdomen",
