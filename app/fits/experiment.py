@@ -31,8 +31,17 @@ torch.set_num_threads(1)
 sys.setswitchinterval(0.0005)
 
 
-def run(settings: LabSettings, binning: Binning, on_progress: Callable[[float], bool]) -> LabResult:
-    """Load the data, train and score. on_progress as in `lab.heads.fit`. OSError, ValueError: why it cannot be done."""
+def run(
+    settings: LabSettings,
+    binning: Binning,
+    surrogates: Sequence[str] = (),
+    *,
+    on_progress: Callable[[float], bool] = lambda _share: True,
+) -> LabResult:
+    """Load the data, train and score. OSError, ValueError: why it cannot be done.
+
+    surrogates: some of those of the settings, () for all. on_progress: as in `lab.heads.fit`.
+    """
     dataset = LAB_DATASETS[settings.dataset]
     splits = dataset.load(settings.seed, settings.noise)
     train = splits.train
@@ -46,7 +55,7 @@ def run(settings: LabSettings, binning: Binning, on_progress: Callable[[float], 
         splits.test,
         confusion,
         people=_people(dataset, settings.people),
-        surrogates=settings.surrogates,
+        surrogates=surrogates or settings.surrogates,
         seeds=settings.seeds,
         config=in_fast_precision(settings.head),
         options={"softmax": {"alpha": settings.alpha}},
@@ -65,7 +74,6 @@ def run(settings: LabSettings, binning: Binning, on_progress: Callable[[float], 
         truth=truth,
         plane=None if points is None else _plane(dataset, confusion, splits.test, settings.noise, points, fit),
         curves={name: summary.coverage_curves(scores) for name, scores in fit.scores.items()},
-        classes={name: summary.class_means(scores) for name, scores in fit.scores.items()},
         tables=tables_of(fit.scores, truth, binning),
     )
 

@@ -60,17 +60,17 @@ class Plane:
 class LabResult:
     """A fit with everything that the page draws.
 
-    curves, classes: surrogate -> `summary.coverage_curves` and `summary.class_means`. scores: by surrogate, one per
-    seed; empty, with no truth and no seconds, where only the tables are shipped.
+    curves: surrogate -> `summary.coverage_curves`. scores: by surrogate, one per seed; empty, with no truth and no
+    seconds, where only the tables are shipped. classes: surrogate -> `summary.class_means` where these are shipped.
     """
 
     num_train: int
     num_test: int
     class_names: tuple[str, ...]
     curves: "Mapping[str, pd.DataFrame]"
-    classes: "Mapping[str, pd.DataFrame]"
     tables: Tables
     scores: "Mapping[str, Sequence[Scores]]"
     seconds: float | None = None
     truth: Truth | None = None
     plane: Plane | None = None
+    classes: "Mapping[str, pd.DataFrame] | None" = None

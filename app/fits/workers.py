@@ -68,6 +68,11 @@ class Workers:
             if is_lost:
                 self.start(1)
 
+    @property
+    def num_free(self) -> int:
+        """How many workers stand ready for a job."""
+        return len(self._ready)
+
     def start(self, count: int | None = None) -> None:
         """Start workers aside, all or so many, where none stands yet; jobs get them when they have imported all."""
         with self._changed:

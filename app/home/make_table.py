@@ -26,7 +26,7 @@ def settings_of(percent: int) -> LabSettings:
 
 def numbers_of(percent: int) -> dict[str, Mapping[str, Any]]:
     """By estimator: ECE, the share above 1 and the share right there, and the filled bins; all in 0..1."""
-    tables = experiment.run(settings_of(percent), Binning(), lambda _share: True).tables
+    tables = experiment.run(settings_of(percent), Binning()).tables
     means = tables.summary.set_index(["estimator", "measure"])["mean"]
     return {name: _of_estimator(tables, means, name) for name in ESTIMATORS}
 

@@ -15,7 +15,8 @@ Row = Mapping[str, Any]
 def rows_of(summary: "pd.DataFrame", by: str) -> dict[tuple[str, str], Row]:
     """The rows of `comparison.summarise` by (estimator or surrogate, measure); of equals the first."""
     rows: dict[tuple[str, str], Row] = {}
-    for row in summary.to_dict("records"):
+    for values in zip(*(summary[name].tolist() for name in summary), strict=True):  # to_dict takes ten times as long
+        row = dict(zip(summary, values, strict=True))
         rows.setdefault((row[by], row["measure"]), row)
     return rows
 

@@ -1,5 +1,7 @@
 """Below the stage: all numbers, class by class, and what can be downloaded."""
 
+from collections.abc import Mapping
+
 import pandas as pd
 import streamlit as st
 
@@ -44,7 +46,7 @@ def draw(result: LabResult, tables: Tables) -> None:
         csv_files.download_button(
             "Accuracy against coverage (CSV)", lambda: csv_files.stacked(result.curves), "coverage.csv"
         )
-        csv_files.download_button("Class by class (CSV)", lambda: csv_files.stacked(result.classes), "classes.csv")
+        csv_files.download_button("Class by class (CSV)", lambda: csv_files.stacked(_classes(result)), "classes.csv")
     st.caption("For a picture, use the button that each chart shows at its upper right when pointed at.")
 
 
@@ -70,9 +72,11 @@ def _draw_numbers(result: LabResult, tables: Tables) -> None:
     bins = numbers.bins_in_words(tables.binning.bins, tables.binning.strategy)
     st.header("Numbers", anchor=False)
     st.table(table(tables.summary, FIRST))
-    with st.expander("All measures, and what they mean", icon=":material/table_rows:"):
-        st.table(table(tables.summary, tuple(name for name in SUMMARY if name not in FIRST)))
-        st.markdown("\n".join(f"- **{one.title}**: {one.help} (n: {one.cases})" for one in SUMMARY.values()))
+    more = st.expander("All measures, and what they mean", icon=":material/table_rows:", on_change="rerun")
+    if more.open:
+        with more:
+            st.table(table(tables.summary, tuple(name for name in SUMMARY if name not in FIRST)))
+            st.markdown("\n".join(f"- **{one.title}**: {one.help} (n: {one.cases})" for one in SUMMARY.values()))
     st.caption(
         "Mean ± half-width of the 95 % interval over seeds (Student's t), for this split and these test cases; another "
         f"first seed changes accuracies more. n: the cases behind one seed's number. ECE: over {bins}. The two softmax "
@@ -91,12 +95,25 @@ def _trained(result: LabResult) -> str:
 
 
 def _draw_classes(result: LabResult) -> None:
-    st.header("Class by class", anchor=False)
-    for name, column in zip(result.classes, st.columns(len(result.classes)), strict=True):
-        with column:
-            st.markdown(f"**{SYSTEMS[name].title}**")
-            st.dataframe(_class_table(result.classes[name]), hide_index=True, height="content")
-    st.caption("Percent of the test cases of each class, mean over seeds; estimates above 100 % count as 100 %.")
+    shown = st.expander("Class by class", icon=":material/category:", on_change="rerun")
+    if not shown.open:
+        return
+    classes = _classes(result)
+    with shown:
+        for name, column in zip(classes, st.columns(len(classes)), strict=True):
+            with column:
+                st.markdown(f"**{SYSTEMS[name].title}**")
+                st.dataframe(_class_table(classes[name]), hide_index=True, height="content")
+        st.caption("Percent of the test cases of each class, mean over seeds; estimates above 100 % count as 100 %.")
+
+
+def _classes(result: LabResult) -> Mapping[str, pd.DataFrame]:
+    """By surrogate; made only when they are asked for, unless they are shipped."""
+    if result.classes is not None:
+        return result.classes
+    from l2d_core.evaluation.summary import class_means
+
+    return {name: class_means(scores) for name, scores in result.scores.items()}
 
 
 def _class_table(classes: pd.DataFrame) -> pd.DataFrame:

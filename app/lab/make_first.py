@@ -1,6 +1,7 @@
 """Makes what the live lab opens with, as `pretrained/lab.npz`: python -m app.lab.make_first."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,11 +11,13 @@ from app.fits.settings import Binning
 from app.fits.tables import LabResult
 from app.lab import first
 from l2d_core.common.array_files import save_arrays
+from l2d_core.evaluation.summary import class_means
 
 
 def fitted() -> LabResult:
     """The result, by a fit."""
-    return experiment.run(first.settings(), Binning(), lambda _share: True)
+    result = experiment.run(first.settings(), Binning())
+    return replace(result, classes={name: class_means(scores) for name, scores in result.scores.items()})
 
 
 def arrays_of(result: LabResult) -> dict[str, np.ndarray]:

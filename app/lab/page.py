@@ -5,7 +5,7 @@ from types import ModuleType
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app.fits import shared
+from app.fits import parts, shared
 from app.fits.settings import LabSettings
 from app.fits.tables import LabResult
 from app.kit import expert_panel
@@ -35,7 +35,7 @@ def fit(asked: LabSettings, place: DeltaGenerator) -> LabResult:
     binning, is_dragging = state.binning(), state.is_dragging()
     return shared.fit_board().get(
         asked,
-        lambda on_progress: shared.workers().run(asked, binning, on_progress=on_progress),
+        lambda on_progress: parts.fit(shared.workers(), asked, binning, on_progress),
         lambda done: place.progress(done, f"Training {asked.num_seeds} seeds: {done:.0%}"),
         meanwhile=stage,
         is_kept=not is_dragging,

@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from app.fits import shared
+from app.fits import parts, shared
 from app.fits.settings import Binning, LabSettings
 from app.fits.tables import LabResult
 from app.kit.numbers import percent
@@ -113,6 +113,6 @@ def fit(accuracy: tuple[float, ...]) -> LabResult:
     settings = LabSettings.plain(PHOTOS, LAB_DATASETS[PHOTOS], accuracy, SEEDS)
     return shared.fit_board().get(
         settings,
-        lambda on_progress: shared.workers().run(settings, Binning(), on_progress=on_progress),
+        lambda on_progress: parts.fit(shared.workers(), settings, Binning(), on_progress),
         lambda _share: None,
     )

@@ -13,6 +13,8 @@ pytest.register_assert_rewrite("lab_page")
 class OwnProcess:
     """Runs experiments where the test can watch them; fits/test_workers.py has the processes."""
 
+    num_free = 1
+
     def start(self, count=None):
         pass
 

@@ -15,6 +15,7 @@ DRAW_LAB = """
 import sys
 from streamlit.testing.v1 import AppTest
 import streamlit as st
+from app.fits import shared
 shared.warm_up, chart, drawn = lambda: None, st.vega_lite_chart, []
 def watched(*arguments, **options):
     drawn.append({slow!r} & sys.modules.keys())
