@@ -123,7 +123,7 @@ def agreement(run_folder: Path, splits: Splits, plan: Plan) -> float:
 
 
 def measure_speed(plan: Plan) -> tuple[float, float]:
-    """Images a second of the plain loop and of the engine, in batches of 256 as on the CPU."""
+    """Images per second of the plain loop and of the engine, in batches of 256 as on the CPU."""
     config = replace(plan.config, batch_size=min(256, plan.config.batch_size))
     splits = made_splits(config, config.batch_size * (plan.steps + 4), 8)
     plain = plain_speed(config, splits, plan.device, warm_up=2, steps=plan.plain_steps)

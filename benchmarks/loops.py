@@ -1,4 +1,4 @@
-"""Two loops that train the same network on the same cases, and how many images a second each takes.
+"""Two loops that train the same network on the same cases, and how many images per second each takes.
 
 The engine is `l2d_core.training.loop.train`, as a run uses it. The plain loop is what such code most often looks like:
 float32, channels first, a DataLoader, an expert that is asked case by case in Python.
@@ -38,7 +38,7 @@ def made_splits(config: RunConfig, num_train: int, num_other: int) -> Splits:
 
 
 def engine_speed(config: RunConfig, splits: Splits, device: torch.device, *, warm_up: int, steps: int) -> float:
-    """Images a second over `steps` steps of the engine, after `warm_up` steps."""
+    """Images per second over `steps` steps of the engine, after `warm_up` steps."""
     clock = _Clock(device, warm_up, warm_up + steps)
     model = make_model(config.model, NUM_OUTPUTS, IMAGE_SHAPE, seed=0, options=config.model_options)
     train(model, SURROGATES[config.surrogate], splits, config, device=device, on_step=lambda done, _: clock.tick(done))
@@ -46,7 +46,7 @@ def engine_speed(config: RunConfig, splits: Splits, device: torch.device, *, war
 
 
 def plain_speed(config: RunConfig, splits: Splits, device: torch.device, *, warm_up: int, steps: int) -> float:
-    """Images a second over `steps` steps of the plain loop, after `warm_up` steps."""
+    """Images per second over `steps` steps of the plain loop, after `warm_up` steps."""
     clock = _Clock(device, warm_up, warm_up + steps)
     model = make_model(config.model, NUM_OUTPUTS, IMAGE_SHAPE, seed=0, options=config.model_options).to(device).train()
     optimizer = torch.optim.SGD(model.parameters(), config.learning_rate, config.momentum, nesterov=True)

@@ -108,7 +108,7 @@ def _peak_so_far_gb(pid: int) -> float:
 
 
 def measure_gain(steps: int) -> tuple[float, float]:
-    """Images a second of WRN-28-4 in batches of 256: the plain loop, and the engine."""
+    """Images per second of WRN-28-4 in batches of 256: the plain loop, and the engine."""
     splits = made_splits(WIDE, WIDE.batch_size * (steps + 2), 10)
     plain = plain_speed(WIDE, splits, CPU, warm_up=1, steps=steps)
     return plain, engine_speed(WIDE, splits, CPU, warm_up=1, steps=steps)

@@ -81,13 +81,13 @@ EXPERT_KINDS = {
 
 @dataclass(frozen=True)
 class ExpertConfig:
-    """Who the expert of a run is; each kind has settings of its own.
+    """Who the expert of a run is; each kind has its own settings.
 
     "per_class": accuracy, one number a class or one for all, and wrong, as in `experts.per_class`.
     "right_on": classes, and accuracy, one number (1 if left out), as in `experts.right_on`.
     "confusion": confusion, K rows of K shares, P(answer | true class).
     "human": name, whose recorded answers; which there are, the data set knows.
-    "learned": name, the folder of a trained expert with its stored answers, as of `expert_answers.open_answers`.
+    "learned": name, the folder of a trained expert with its stored answers, as in `stored_answers.open_answers`.
     ValueError names the setting that is wrong, or that another kind has.
     """
 
@@ -96,12 +96,12 @@ class ExpertConfig:
     accuracy: tuple[float, ...] = ()
     """How often the expert is right: per_class takes a share for each class or one for all, right_on one."""
     wrong: str = "others"
-    """Where a per_class expert guesses: others, or all classes, the right one too."""
+    """Where a per_class expert guesses: others, or all (the true class included)."""
     classes: tuple[int, ...] = ()
     """The classes that a right_on expert knows, numbered from 0."""
     confusion: tuple[tuple[float, ...], ...] = ()
     name: str = ""
-    """Whose recorded answers a human expert gives, as random_label1, or one_voter; the folder of a learned expert."""
+    """Whose recorded answers a human expert gives, such as random_label1; the folder of a learned expert."""
 
     def __post_init__(self) -> None:
         require_known("expert.kind", self.kind, EXPERT_KINDS)
@@ -157,55 +157,55 @@ class RunConfig:
     dataset: str = "cifar10"
     """cifar10, digits, ham10000, hate_speech, galaxy_zoo or voted_images."""
     dataset_options: Mapping[str, Option] = field(default_factory=dict)
-    """NAME=VALUE of the data set, as noise=0.5."""
+    """Options of the data set as NAME=VALUE, such as noise=0.5."""
     split_seed: int = 0
-    """Decides the split."""
+    """The seed of the split into training, validation and test cases."""
     model: str = "small_resnet"
     """small_resnet, wide_resnet, resnet34, resnet50, efficientnet_lite0 or, for hate_speech, text_cnn."""
     model_options: Mapping[str, Option] = field(default_factory=dict)
-    """NAME=VALUE of the network, as depth=28 width=4."""
+    """Options of the network as NAME=VALUE, such as depth=28 width=4."""
     surrogate: str = "one_vs_all"
     """softmax, one_vs_all or asymmetric_softmax; or a method to compare with, which no page reads: score,
     compare_confidence, confidence, triage or triage_network."""
     surrogate_options: Mapping[str, Option] = field(default_factory=dict)
-    """NAME=VALUE of the loss."""
+    """Options of the loss as NAME=VALUE."""
     expert: ExpertConfig = PAPER_EXPERT
     epochs: int = 12
-    """Passes over the training cases, at most."""
+    """The largest number of passes over the training cases."""
     batch_size: int = 256
-    """Cases a step, at most."""
+    """The largest number of cases per step."""
     optimizer: str = "sgd"
     """sgd (Nesterov), adamw or adam."""
     learning_rate: float = 0.2
-    """The peak of the schedule."""
+    """The highest learning rate of the schedule."""
     momentum: float = 0.9
-    """Of sgd, or beta 1 of the others."""
+    """The momentum of sgd; beta 1 of adamw and adam."""
     weight_decay: float = 5e-4
-    """On all weights."""
+    """Applied to all weights."""
     schedule: str = "one_cycle"
     """cosine_warmup, one_cycle or constant."""
     warmup_epochs: int = 0
-    """Of cosine_warmup."""
+    """Epochs of the warm-up of cosine_warmup."""
     augment: str = "crop_flip"
     """none, flip, crop_flip or crop_flip_colour."""
     class_weights: str = "none"
-    """Of the training cases: none, balanced or sqrt."""
+    """Weights of the training cases by class: none, balanced or sqrt."""
     precision: str = "bfloat16"
     """bfloat16 or float32."""
     channels_last: bool = True
-    """Images with the channels last in memory."""
+    """Keep images with the channels last in memory."""
     compile: bool = False
-    """With torch.compile."""
+    """Compile the network with torch.compile."""
     patience: int | None = 20
-    """Stop after so many epochs without a lower validation loss."""
+    """Stop after this many epochs without a lower validation loss."""
     redraw_answers: bool = False
     """The expert answers anew in each epoch."""
     random_labels: bool = False
     """Labels of training and validation cases are drawn uniformly: the paper's random data."""
     reference: bool = False
-    """As the paper's authors ran it."""
+    """Train as the paper's authors did."""
     seed: int = 0
-    """Decides first weights, batches, augmentation and the expert's answers."""
+    """The seed of the first weights, the batches, the augmentation and the expert's answers."""
 
     def __post_init__(self) -> None:
         for name in ("dataset_options", "model_options", "surrogate_options"):

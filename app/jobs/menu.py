@@ -216,7 +216,7 @@ DATASETS: dict[str, TrainDataset] = {
         bytes_a_number=4,
         missing=_missing_tweets,
         starts={
-            "Sensible: a minute an epoch at most": _tweets,
+            "Sensible: at most a minute per epoch": _tweets,
             "The paper's": _paper(_tweets, optimizer="adamw", learning_rate=1e-3, warmup_epochs=5),
         },
         people={ONE_VOTER: hate_speech.TITLE},

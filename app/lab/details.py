@@ -8,6 +8,7 @@ import streamlit as st
 from app.fits.tables import LabResult, Tables
 from app.kit import csv_files, numbers
 from app.kit.looks import ESTIMATORS, SYSTEMS
+from app.lab import state
 from l2d_core.datasets import facts
 from l2d_core.evaluation.measures import MEASURES, SUMMARY
 
@@ -72,7 +73,9 @@ def _draw_numbers(result: LabResult, tables: Tables) -> None:
     bins = numbers.bins_in_words(tables.binning.bins, tables.binning.strategy)
     st.header("Numbers", anchor=False)
     st.table(table(tables.summary, FIRST))
-    more = st.expander("All measures, and what they mean", icon=":material/table_rows:", on_change="rerun")
+    more = st.expander(
+        "All measures, and what they mean", icon=":material/table_rows:", on_change="rerun", key=state.MEASURES
+    )
     if more.open:
         with more:
             st.table(table(tables.summary, tuple(name for name in SUMMARY if name not in FIRST)))
@@ -95,7 +98,7 @@ def _trained(result: LabResult) -> str:
 
 
 def _draw_classes(result: LabResult) -> None:
-    shown = st.expander("Class by class", icon=":material/category:", on_change="rerun")
+    shown = st.expander("Class by class", icon=":material/category:", on_change="rerun", key=state.CLASSES)
     if not shown.open:
         return
     classes = _classes(result)

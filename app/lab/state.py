@@ -33,6 +33,7 @@ ALL = "all"
 MAX_SEED = 2**31 - 1
 MAX_MOVES = 200
 SETTLE_SECONDS = 0.25  # in which a browser may still send the address before the last
+MEASURES, CLASSES = "lab-measures", "lab-classes"  # of what is unfolded
 GROUPS, GROUPS_OF, GROUPS_BY, GROUPS_MIX = "lab-groups", "lab-groups-of", "lab-groups-by", "lab-groups-mix"
 DATA, SEED, BINS, BIN_KIND, VIEW, OVERLAY = "data", "seed", "bins", "bin_kind", "view", "overlay"
 OF_THE_STAGE = (BINS, BIN_KIND, VIEW, OVERLAY)  # settings that train nothing, and are no moves

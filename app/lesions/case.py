@@ -58,7 +58,7 @@ _FRAME = """
 {% if entry.drawing %}<span class="warn small">A drawing made by this page, no photograph</span>{% endif %}</header>
 {{ body }}</article>
 """
-_FAILED = '<p class="verdict warn">Not read: {{ reason }}</p>'
+_FAILED = '<p class="verdict warn">Could not be read: {{ reason }}</p>'
 _SCORED = """
 <div class="parts"><figure>
 <img src="data:image/jpeg;base64,{{ view }}" alt="{{ entry.name }}, as the model sees it">

@@ -105,7 +105,7 @@ def expert_says(results: Results, entry: Entry) -> list[str]:
     odd = [f"{note[0].upper()}{note[1:]}." for note in notes]
     if entry.id in results.answers and patient is not None:
         person = f"{patient['age']} years, {patient['sex']}, {patient['localization']}"
-        return [f"The MLP-Mixer itself, told of {person}, says: {results.titles[results.answers[entry.id]]}.", *odd]
+        return [f"Given {person}, the MLP-Mixer itself answers: {results.titles[results.answers[entry.id]]}.", *odd]
     unknown = unknown_of(patient)
     lacking = " and ".join(", ".join(WORDS[name] for name in unknown).rsplit(", ", 1))
     is_given = any(f" {name} " in note for name in unknown for note in notes)

@@ -57,7 +57,7 @@ def score_batch(session: LesionSession, system: LesionSystem) -> None:
 
 @dataclass(frozen=True)
 class _Opened:
-    """What is kept of an opened picture: the inputs of the networks, a view, a thumbnail and warnings."""
+    """An opened picture as the page keeps it: the inputs of the networks, a view, a thumbnail and warnings."""
 
     image: torch.Tensor
     expert_image: torch.Tensor

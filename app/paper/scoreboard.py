@@ -19,11 +19,13 @@ WIDTHS = (4, 4, 4)
 class Score:
     """How many findings on a direction agree with the paper, differ from it, or are inconclusive; likewise of sizes.
 
-    A size is a number of the paper: it agrees where it lies in the 95 % interval of ours.
+    A size is a number of the paper: it agrees where it lies in the 95 % interval of ours. own: findings of which the
+    paper says nothing.
     """
 
     direction: tuple[int, int, int]
     size: tuple[int, int, int]
+    own: int = 0
 
 
 def score_of(name: str, result: Reproduction) -> Score:
@@ -33,7 +35,7 @@ def score_of(name: str, result: Reproduction) -> Score:
     kinds = Counter(finding.kind for finding in result.findings)
     if name in SIZED:
         kinds -= sizes
-    return Score(_counts(kinds), _counts(sizes))
+    return Score(_counts(kinds), _counts(sizes), kinds["beside"])
 
 
 def draw(scale: str) -> None:
@@ -45,7 +47,7 @@ def draw(scale: str) -> None:
             _draw_row(scale, name, title)
     st.caption(
         f"{_mark(1, 0)} all, {_mark(1, 1)} some, {_mark(0, 1)} none, {_mark(0, 0)} inconclusive, or "
-        "nothing to compare. Comparisons that are inconclusive are not counted."
+        "nothing to compare with. Comparisons that are inconclusive are not counted."
     )
 
 
@@ -69,8 +71,8 @@ def _draw_row(scale: str, name: str, title: str) -> None:
     except (OSError, ValueError):
         columns[1].markdown(":gray[cannot be read]")
         return
-    for column, counts in zip(columns[1:], (score.direction, score.size), strict=True):
-        column.markdown(_say(counts))
+    columns[1].markdown(_say(score.direction, score.own))
+    columns[2].markdown(_say(score.size))
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -89,11 +91,13 @@ def _size_kind(row: dict[str, float | None]) -> str:
     return "agrees" if abs(mean - paper) <= half_width else "differs"
 
 
-def _say(counts: tuple[int, int, int]) -> str:
-    """A mark and a count in words, in Markdown."""
+def _say(counts: tuple[int, int, int], own: int = 0) -> str:
+    """A mark and a count in words, in Markdown. own: findings of which the paper says nothing."""
     agree, differ, unclear = counts
     if agree + differ:
         return f"{_mark(agree, differ)} {agree} of {agree + differ} as in the paper"
+    if unclear and own:
+        return f"{_mark(0, 0)} partly significant; the paper has no number"
     return f"{_mark(0, 0)} {'inconclusive' if unclear else 'nothing to compare'}"
 
 

@@ -46,7 +46,7 @@ def measure(
 ) -> Estimate:
     """Time a few steps of a training on images of noise.
 
-    sizes: cases in training, validation and test; bytes_a_number: of the inputs. Errors as of `train`; TimeoutError
+    sizes: cases in training, validation and test; bytes_a_number: of the inputs. Errors as in `train`; TimeoutError
     where on_progress returns False.
     """
     os.nice(MORE_NICE)

@@ -76,7 +76,7 @@ def student_t(num_seeds: int) -> float:
 
 
 def _binomial_quantile(share: float, n: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """The smallest k with P(S <= k) >= share, S ~ Binomial(n, p): as of scipy.stats, whose import takes 0.4 s."""
+    """The smallest k with P(S <= k) >= share, S ~ Binomial(n, p): as in scipy.stats, whose import takes 0.4 s."""
     inside = (p > 0) & (p < 1)
     p_inside, whole = np.where(inside, p, 0.5), n.astype(np.int64)
     is_zero = special.bdtr(0, whole, p_inside) >= share  # there the root lies below 0, or is not found

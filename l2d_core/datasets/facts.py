@@ -22,7 +22,7 @@ GAUSSIANS = ("east", "north", "west", "south")
 ANNOTATORS = ("random_label1", "random_label2", "random_label3")
 ANNOTATOR_TITLES = {name: f"annotator {place} of CIFAR-10N" for place, name in enumerate(ANNOTATORS, 1)}
 EACH_ANNOTATOR = "each"
-# A voter drawn for each case, where a data set has many votes a case.
+# A voter drawn for each case, where a data set has many votes per case.
 ONE_VOTER = "one_voter"
 TWEET_ANNOTATOR = "one of the annotators"
 GALAXY_VOLUNTEER = "one of the volunteers"

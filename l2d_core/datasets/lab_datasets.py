@@ -97,7 +97,7 @@ HATE_SPEECH = LabDataset(
     "training part of seed 0",
     class_titles={"hate": "hate speech", "offensive": "offensive language", "neither": "neither of the two"},
     people=_crowd(
-        "hate_speech", facts.TWEET_ANNOTATOR, "tweet", "Davidson and others 2017, MIT; three or more votes a tweet"
+        "hate_speech", facts.TWEET_ANNOTATOR, "tweet", "Davidson and others 2017, MIT; three or more votes per tweet"
     ),
 )
 GALAXY_ZOO = LabDataset(
@@ -118,7 +118,7 @@ GALAXY_ZOO = LabDataset(
         "artifact": "a star or an artifact",
     },
     people=_crowd(
-        "galaxy_zoo", facts.GALAXY_VOLUNTEER, "galaxy", "Galaxy Zoo 2, Willett and others 2013; 22 to 73 votes a galaxy"
+        "galaxy_zoo", facts.GALAXY_VOLUNTEER, "galaxy", "Galaxy Zoo 2, Willett and others 2013; 22 to 73 votes per galaxy"
     ),
 )
 DIGITS = LabDataset(

@@ -68,7 +68,7 @@ def expert_confusion(expert: ExpertConfig, num_classes: int) -> Tensor:
     accuracy = expert.accuracy * num_classes if len(expert.accuracy) == 1 else expert.accuracy
     if len(accuracy) != num_classes:
         raise ValueError(
-            f"expert.accuracy must give {num_classes} numbers, one a class, or one for all, got {len(accuracy)}"
+            f"expert.accuracy must give {num_classes} numbers, one per class, or one for all, got {len(accuracy)}"
         )
     return per_class(accuracy, wrong=expert.wrong)
 

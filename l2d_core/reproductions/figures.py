@@ -151,7 +151,7 @@ def _above_one(systems: list[TrainedSystems]) -> pd.DataFrame:
 
 
 def _risk_histograms(systems: list[TrainedSystems]) -> pd.DataFrame:
-    """With those above 1 in no bin, as of `estimator_view.risk_histogram`."""
+    """With those above 1 in no bin, as in `estimator_view.risk_histogram`."""
     parts = []
     for one in systems:
         true = risk_histogram(1 - one.true_probability)

@@ -199,7 +199,7 @@ def _check_outputs(model: nn.Module, data: DeferralData, device: torch.device) -
         ) from problem
     if shape != (2, width):
         raise ValueError(
-            f"the model must give {width} logits a case, for {len(data.class_names)} classes and "
+            f"the model must give {width} logits per case, for {len(data.class_names)} classes and "
             f"{len(data.expert_names)} experts; it gave {shape} for 2 cases"
         )
 

@@ -12,7 +12,7 @@ from made_runs import CONFIG, some_scores, write_run
 
 COMPARE = "compare/page.py"
 FIRST_TWO = ["shipped/cifar10-softmax", "shipped/cifar10-one_vs_all"]
-PLENTY = 400  # cases: with fewer, softmax odds and bins are too odd to be told apart
+PLENTY = 400  # cases: with fewer, softmax odds and bins are too irregular to be distinguished
 
 __all__ = ["COMPARE", "CONFIG", "assert_sound", "charts", "some_scores", "tables_of", "texts", "write_run"]
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 from streamlit.testing.v1 import AppTest
 
+from app.lab import state
 from l2d_core.common.paths import PROGRAM
 from l2d_core.evaluation.measures import MEASURES
 
@@ -98,7 +99,9 @@ def message(app):
 
 
 def summary(app):
-    """The tables of all numbers as one: measure by estimator, as text."""
+    """The tables of all numbers as one, unfolded: measure by estimator, as text."""
+    app.session_state[state.MEASURES] = True
+    app.run()
     return pd.concat([table.value for table in app.table])
 
 

@@ -165,7 +165,7 @@ def test_one_picture_of_two_people_is_answered_for_each_of_them(given, csv):
     app = ask_mixer(app, [f"{given[0]},{first}", f"{given[1]},{second}"])
     assert not app.exception
     for name, person in zip(given, PEOPLE, strict=True):
-        assert f"told of {person}, says" in opened(app, name)
+        assert f"Given {person}, the MLP-Mixer" in opened(app, name)
     together = csv()
     assert together[["age", "sex", "localization"]].astype(str).agg(",".join, axis=1).tolist() == [first, second]
     for name, row, answer in zip(given, (first, second), together["expert_answer"], strict=True):
@@ -215,7 +215,7 @@ def test_a_site_that_was_not_seen_in_training_is_said_to_be_so(given, csv):
     assert (unseen in card) == (unseen in str(csv()["remarks"][0])) == (given == "lateral torso")
     assert ("needs site, which the table gives in no way that it knows" in card) == (given == "lateral torso")
     assert ("needs site, which the table does not give" in card) == (given == "")
-    assert ("told of 50 years, male, back, says" in card) == (given == "BACK ")
+    assert ("Given 50 years, male, back, the MLP-Mixer" in card) == (given == "BACK ")
 
 
 @tried("A11", confirmation="dx_type", diagnosis="dx", lesion="lesion_id", part="dataset")
@@ -226,7 +226,7 @@ def test_of_a_table_the_expert_is_told_age_sex_and_site_alone(given, csv):
         app = upload_table(upload(open_lesions(), ("x.png", colour(9))), text)
         app = app.radio(key="lesion_expert").set_value("mixer").run()
         assert not app.exception
-        assert "told of 50 years, male, back, says" in opened(app)
+        assert "Given 50 years, male, back, the MLP-Mixer" in opened(app)
         answers.append(csv()["expert_answer"][0])
         assert given not in csv().columns
     assert len(set(answers)) == 1

@@ -69,7 +69,7 @@ def chart(page, start):
 
 
 def spoken(page, start):
-    """What a screen reader is told of a chart, which starts like this."""
+    """What a screen reader reads for a chart, where it starts like this."""
     return page.locator(".for-screen-readers").filter(has_text=re.compile(rf"^{start}")).text_content()
 
 

@@ -74,7 +74,7 @@ def test_an_image_a_broken_file_and_a_zip_are_each_shown_in_order_and_clear_forg
     page.wait_for_function("document.querySelector('.lesion figure img')?.naturalWidth === 40")
     expect(page.locator(".lesion .axis")).to_have_count(5)
     rows(page).last.click()
-    page.get_by_text("Not read: the file is cut short").wait_for()
+    page.get_by_text("Could not be read: the file is cut short").wait_for()
     page.get_by_text("All numbers of all files").click()
     page.locator(".st-key-lesion-table").hover()
     assert not page.get_by_label(re.compile("^Download")).first.is_visible()  # it would lack the note

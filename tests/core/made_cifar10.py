@@ -11,7 +11,7 @@ from PIL import Image
 
 from l2d_core.datasets import cifar10
 
-SIZES = {"train": 10, "test": 5}  # images a class
+SIZES = {"train": 10, "test": 5}  # images per class
 FILES = {"train": ("data_batch_1", "data_batch_2"), "test": ("test_batch",)}
 
 

@@ -159,7 +159,10 @@ def test_kinds_of_expert_give_the_matrices_that_they_are_named_after():
 @pytest.mark.parametrize(
     ("expert", "message"),
     [
-        (ExpertConfig(accuracy=(0.5,) * 3), "expert.accuracy must give 10 numbers, one a class, or one for all, got 3"),
+        (
+            ExpertConfig(accuracy=(0.5,) * 3),
+            "expert.accuracy must give 10 numbers, one per class, or",
+        ),
         (ExpertConfig("confusion", confusion=HALF), "expert.confusion must be 10 rows of 10, got 2 rows of 2"),
         (ExpertConfig("right_on", classes=(10,)), "classes must lie in 0..9, got 10"),
         (ExpertConfig("human", name="x"), "expert must be simulated"),

@@ -52,7 +52,7 @@ def tiny_model(seed=0, dropout=0.0):
 
 
 def run(config=CONFIG, *, model=None, splits=None, **arguments):
-    """Train anew; gives the model and the history. Keyword arguments as of `train`."""
+    """Train anew; gives the model and the history. Keyword arguments as in `train`."""
     model = tiny_model() if model is None else model
     splits = tiny_splits() if splits is None else splits
     history = train(model, SURROGATES[config.surrogate], splits, config, device="cpu", **arguments)

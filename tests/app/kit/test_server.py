@@ -1,4 +1,4 @@
-"""The server's own limits: how much a session may upload, and what strangers are told of it."""
+"""The server's own limits: how much a session may upload, and nothing about it for strangers."""
 
 import asyncio
 import urllib.request

@@ -108,7 +108,7 @@ def test_results_are_in_the_order_of_upload_and_failed_files_are_listed_with_the
     assert "cut short" in table(app)["remarks"][1]
     assert sorted(names(app)) == ["a.png", "broken.png", "empty.jpg", "z.png"]
     assert [row["badge"] for row in rows(app)][2:] == ["Not read", "Not read"]  # after all that could be read
-    assert "Not read: " in opened(app, "broken.png")
+    assert "Could not be read: " in opened(app, "broken.png")
 
 
 def test_two_files_of_one_name_are_both_kept_and_the_same_content_is_scored_once(calls):
@@ -351,12 +351,12 @@ TABLE = "\ufeffImage_ID;Age;Sex;Localization\n" + "\n".join(ROWS)
 def test_the_mixer_answers_where_age_sex_and_site_are_known_and_else_its_answer_is_not_invented(calls, csv):
     files = [("old (1).PNG", colour(1)), ("young.png", colour(2)), ("half.png", colour(3)), ("stranger.png", colour(4))]
     app = upload_table(upload(open_lesions(), *files), TABLE)
-    assert "itself, told of" not in opened(app, "old (1).PNG")
+    assert "the MLP-Mixer itself answers" not in opened(app, "old (1).PNG")
     app.radio(key="lesion_expert").set_value("mixer").run()
     assert_sound(app)
     old, young, half, stranger = (opened(app, name) for name, _ in files)
-    assert "told of 80 years, male, back, says: df: dermatofibroma" in old
-    assert "told of 40 years, female, face, says: nv: melanocytic nevus" in young
+    assert "Given 80 years, male, back, the MLP-Mixer itself answers: df: dermatofibroma" in old
+    assert "Given 40 years, female, face, the MLP-Mixer itself answers: nv: melanocytic nevus" in young
     assert "own answer needs age, which the table does not give: none is invented" in half
     assert "own answer needs age, sex and site, which" in stranger
     matched = next(text.value for text in app.caption if "table" in text.value and "rows" in text.value)

@@ -249,7 +249,7 @@ def test_the_scoreboard_counts_directions_and_sizes_apart():
     agrees, differs, unclear, beside = (Finding(kind, "text") for kind in ("agrees", "differs", "open", "beside"))
     result = made("table1", table=as_table(rows), findings=(agrees, agrees, differs, unclear, beside))
     score = scoreboard.score_of("table1", result)
-    assert (score.direction, score.size) == ((2, 1, 1), (1, 1, 1))
+    assert (score.direction, score.size, score.own) == ((2, 1, 1), (1, 1, 1), 1)
     sized = scoreboard.score_of("figure2", replace(result, findings=(agrees, agrees, differs, unclear, beside)))
     assert sized.direction == (1, 0, 0)  # three of the findings are on the sizes
 
@@ -261,11 +261,13 @@ def test_the_scoreboard_counts_directions_and_sizes_apart():
         ((1, 2, 0), ":violet[:material/contrast:] 1 of 3 as in the paper"),
         ((0, 2, 0), ":orange[:material/cancel:] 0 of 2 as in the paper"),
         ((0, 0, 1), ":gray[:material/radio_button_unchecked:] inconclusive"),
+        ((0, 0, 1, 2), ":gray[:material/radio_button_unchecked:] partly significant; the paper has no number"),
+        ((0, 0, 0, 2), ":gray[:material/radio_button_unchecked:] nothing to compare"),
         ((0, 0, 0), ":gray[:material/radio_button_unchecked:] nothing to compare"),
     ],
 )
 def test_a_score_has_its_own_colour_shape_and_words(counts, words):
-    assert scoreboard._say(counts) == words
+    assert scoreboard._say(counts[:3], *counts[3:]) == words
 
 
 def test_an_address_names_the_result_and_the_scale(root):

@@ -45,7 +45,7 @@ def test_with_nothing_trained_yet_a_button_fills_in_a_run_of_seconds(board):
     assert not board.views
 
 
-def test_train_starts_a_job_a_system_puts_their_ids_into_the_address_and_shows_them_at_once(board):
+def test_train_starts_one_job_per_system_puts_their_ids_into_the_address_and_shows_them_at_once(board):
     app = open_train()
     app.text_input(key="train_name").set_value("night")
     app = click(app, "Train 2 systems")

@@ -39,7 +39,7 @@ def batch(seed=0, num_cases=11):
 
 
 def told(name, num_cases=11):
-    """What the loss is told of each case beside."""
+    """What else the loss gets for each case."""
     drawn = torch.rand(num_cases, generator=torch.Generator().manual_seed(5))
     numbers = {"confidence": torch.full_like(drawn, 0.7), "triage": -drawn.log(), "triage_network": drawn.round()}
     return {"number": numbers[name]} if name in numbers else {}

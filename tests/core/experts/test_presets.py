@@ -1,4 +1,4 @@
-"""The experts to start from: the paper's, in accuracies a class."""
+"""The experts to start from: the paper's, as accuracies per class."""
 
 import numpy as np
 import pytest

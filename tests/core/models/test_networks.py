@@ -17,7 +17,7 @@ def count_parameters(model):
 
 
 def wide_resnet_parameters(depth, width, outputs):
-    """Counted from the paper's table: convolutions, two numbers a channel for each batch norm, the last layer."""
+    """Counted from the paper's table: convolutions, two numbers per channel for each batch norm, the last layer."""
     blocks, channels, total = (depth - 4) // 6, 16, 3 * 16 * 9
     for out in (16 * width, 32 * width, 64 * width):
         for block in range(blocks):

@@ -35,7 +35,7 @@ def test_a_word_is_cut_into_the_longest_pieces_from_its_start():
     assert VOCABULARY.encode("the the the the", 4) == [2, 9, 9, 3]
 
 
-def test_a_vocabulary_is_a_piece_a_line_and_has_the_special_ones(tmp_path):
+def test_a_vocabulary_has_one_piece_per_line_and_the_special_ones(tmp_path):
     (tmp_path / "vocab.txt").write_text("\n".join(PIECES) + "\n", encoding="utf-8")
     assert WordPieces.load(tmp_path / "vocab.txt") == VOCABULARY
     with pytest.raises(ValueError, match=r"it lacks \[SEP\]"):

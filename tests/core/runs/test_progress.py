@@ -53,7 +53,7 @@ def test_a_terminal_shows_speed_and_time_left(ticking):
     ticking[0] += 50  # reading the data is not training
     on_step(1, 101)
     ticking[0] += 10
-    on_step(11, 101)  # a step a second of 16 cases, 90 to go
+    on_step(11, 101)  # one step of 16 cases per second, 90 to go
     drawn = stream.getvalue().split("\r")[-1]
     assert re.fullmatch(r" 11 %\|[#█] +\| 16\.00 images/s, 01:30 left *", drawn), drawn
     ticking[0] += 0.1
@@ -65,7 +65,7 @@ def test_a_terminal_shows_speed_and_time_left(ticking):
     assert re.search(r"\r *\repoch 1 of 3", stream.getvalue()), "the bar is wiped out first"
 
 
-def test_a_log_gets_a_line_an_epoch_and_no_more(ticking):
+def test_a_log_gets_one_line_per_epoch(ticking):
     stream = io.StringIO()
     on_step, on_epoch = training_progress(CONFIG, stream)
     for step in range(1, 20):
