@@ -1,6 +1,8 @@
 """A real Chromium that measures Streamlit pages from inside: opens them, moves their sliders, and reads the probe."""
 
+import math
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -109,6 +111,25 @@ def move(page: Page, slider: Locator, key: str) -> Move:
         len(changed),
         len(before),
     )
+
+
+def drag(page: Page, slider: Locator, seconds: float) -> float:
+    """How many times a second the first chart shows something new while the slider is dragged with the mouse."""
+    slider.scroll_into_view_if_needed()
+    box = slider.bounding_box()
+    assert box is not None
+    x, y, width = box["x"], box["y"] + box["height"] / 2, box["width"]
+    page.mouse.move(x + width / 2, y)
+    page.mouse.down()
+    page.evaluate("bench.countChanges()")
+    start = time.monotonic()
+    while (passed := time.monotonic() - start) < seconds:
+        page.mouse.move(x + width * (0.5 + 0.4 * math.sin(2 * passed)), y)
+        page.wait_for_timeout(30)
+    changes = page.evaluate("bench.changesSoFar()")
+    page.mouse.up()
+    _settle(page)
+    return changes / passed
 
 
 def act(page: Page, do: Callable[[], object]) -> float:

@@ -96,5 +96,17 @@
       const canvas = chart.querySelector("canvas");
       return hash(canvas ? canvas.toDataURL() : textOf(chart.querySelector("svg")));
     });
+  // How often the first chart shows something new, looked at every 30 milliseconds.
+  bench.countChanges = () => {
+    const text = () => textOf(bench.charts()[0]?.querySelector("svg"));
+    let last = text();
+    bench.changes = 0;
+    bench.counting = setInterval(() => {
+      const now = text();
+      if (now !== last) bench.changes += 1;
+      last = now;
+    }, 30);
+  };
+  bench.changesSoFar = () => (clearInterval(bench.counting), bench.changes);
   bench.drawnAt = () => bench.charts().map((chart) => bench.drawn.get(chart) ?? null);
 })();

@@ -106,7 +106,8 @@ def _risk_spec(look: Look, is_bounded: bool, top: float) -> Spec:
 @lru_cache(maxsize=SPECS_KEPT)
 def _curves_spec(looks: tuple[Look, ...], axes: tuple[str, str]) -> Spec:
     names = [look.title for look in looks]
-    legend = alt.Legend(title=None, orient="bottom", columns=1, labelLimit=320, symbolStrokeWidth=2, symbolOpacity=1)
+    # Without a stroke: a line's dashes would break up the edge of its marker.
+    legend = alt.Legend(title=None, orient="bottom", columns=1, labelLimit=320, symbolStrokeWidth=0, symbolOpacity=1)
     color, shape, dash = (
         channel("system:N", scale=alt.Scale(domain=names, range=values), legend=legend)
         for channel, values in (

@@ -21,7 +21,7 @@ def header(question: str, explanation: str, name: str, tables: dict[str, pd.Data
     """
     with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
         st.header(question, anchor=False, width="content")
-        with st.container(horizontal=True, width="content", vertical_alignment="bottom"):
+        with st.container(horizontal=True, width="content", vertical_alignment="center"):
             view = st.segmented_control(
                 "View",
                 VIEWS,
