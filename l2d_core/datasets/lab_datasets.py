@@ -118,7 +118,7 @@ GALAXY_ZOO = LabDataset(
         "artifact": "a star or an artifact",
     },
     people=_crowd(
-        "galaxy_zoo", facts.GALAXY_VOLUNTEER, "galaxy", "Galaxy Zoo 2, Willett and others 2013; 22 to 73 votes per galaxy"
+        "galaxy_zoo", facts.GALAXY_VOLUNTEER, "galaxy", "Galaxy Zoo 2, Willett and others 2013; 22 to 73 votes each"
     ),
 )
 DIGITS = LabDataset(

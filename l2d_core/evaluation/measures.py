@@ -8,7 +8,8 @@ class Measure:
     """What a number of a system or an estimator means.
 
     of: whom it is about, "estimator", "system", "machine" or "expert". better: "higher", "lower" or "" for neither.
-    cases: what its n counts. percent: whether it is a share, shown in percent.
+    cases: what its n counts. percent: whether it is a share, shown in percent. is_p_value: of a test; over seeds it is
+    combined by `calibration.cumulative.combined_p_value`, and has no interval.
     """
 
     title: str
@@ -17,6 +18,13 @@ class Measure:
     better: str
     cases: str = "test cases"
     percent: bool = True
+    is_p_value: bool = False
+
+    def text(self, value: float) -> str:
+        """A value in the measure's unit, such as "12.3 %", "0.0123" or, of a p-value, "< 0.0001"."""
+        if self.percent:
+            return f"{100 * value:.1f} %"
+        return "< 0.0001" if self.is_p_value and value < LEAST_P_VALUE else f"{value:.4f}"
 
     @property
     def words(self) -> str:
@@ -24,6 +32,7 @@ class Measure:
         return self.title if self.title.startswith(_NAMES) else self.title[0].lower() + self.title[1:]
 
 
+LEAST_P_VALUE = 0.0001  # that is shown as a number
 _NAMES = ("ECE", "Brier")  # written with a capital everywhere
 
 # What `summary.measure` computes, in the order of its table.
@@ -40,6 +49,43 @@ SUMMARY = {
         of="estimator",
         better="",
     ),
+    "overconfidence": Measure(
+        "Overconfidence",
+        "the part of the ECE from bins in which the mean estimate is too high; less the underconfidence, it is the "
+        "mean estimate less the share right",
+        of="estimator",
+        better="lower",
+    ),
+    "underconfidence": Measure(
+        "Underconfidence",
+        "the part of the ECE from bins in which the mean estimate is too low",
+        of="estimator",
+        better="lower",
+    ),
+    "cutoff_error": Measure(
+        "Cutoff calibration error",
+        "largest gap between estimate and share right over all intervals of estimates, times the share of cases in the "
+        "interval: how far off any cutoff can be; without bins; estimates above 1 set to 1",
+        of="estimator",
+        better="lower",
+    ),
+    "kuiper_p_value": Measure(
+        "p-value, Kuiper's test",
+        "how often a calibrated estimator would show a cutoff calibration error of at least this size; cases are taken "
+        "as independent, and a wrong answer at an estimate of 1 or more gives 0; of several seeds, twice the mean",
+        of="estimator",
+        better="",
+        percent=False,
+        is_p_value=True,
+    ),
+    "spiegelhalter_p_value": Measure(
+        "p-value, Spiegelhalter's test",
+        "how often a calibrated estimator would have a Brier score this far from what its estimates promise; as above",
+        of="estimator",
+        better="",
+        percent=False,
+        is_p_value=True,
+    ),
     "smooth_ece": Measure(
         "Smooth ECE",
         "calibration error without bins, by a kernel whose width is chosen automatically; estimates above 1 set to 1",
@@ -54,17 +100,25 @@ SUMMARY = {
         percent=False,
     ),
     "miscalibration": Measure(
-        "Brier score, miscalibration part",
-        "by how much the best increasing recalibration of these same cases would lower it",
+        "Brier score: miscalibration",
+        "what the best increasing recalibration of these same cases would save; Brier score = miscalibration - "
+        "discrimination + uncertainty",
         of="estimator",
         better="lower",
         percent=False,
     ),
-    "refinement": Measure(
-        "Brier score, refinement part",
-        "the Brier score after the best increasing recalibration",
+    "discrimination": Measure(
+        "Brier score: discrimination",
+        "what the estimate, once recalibrated, saves over the best constant",
         of="estimator",
-        better="lower",
+        better="higher",
+        percent=False,
+    ),
+    "uncertainty": Measure(
+        "Brier score: uncertainty",
+        "the Brier score of the best constant, the expert's accuracy",
+        of="expert",
+        better="",
         percent=False,
     ),
     "above_one": Measure("Estimates above 1", "share of all test cases", of="estimator", better="lower"),

@@ -185,7 +185,7 @@ def test_an_upload_that_is_forgotten_while_it_is_compared_leaves_the_rest_as_it_
 
 
 def logs_of(surrogate, seed, cases=900):
-    """Two lists as the authors log them: K+1 probabilities per case, and whether the expert was right, whole batches."""
+    """Two lists as the authors log them: K+1 probabilities per case, and who was right, in whole batches."""
     generator = np.random.default_rng(seed)
     logits = generator.normal(0, 1.5, (cases, 4))
     sigmoids, exponentials = 1 / (1 + np.exp(-logits)), np.exp(logits)

@@ -19,7 +19,7 @@ def one_class_more(data):
 
 WRONG = {
     "surrogate": (lambda: run(replace(CONFIG, surrogate_options={"alpha": 0.5})), "'one_vs_all' has no option 'alpha'"),
-    "outputs": (lambda: run(model=nn.Sequential(nn.Flatten(), nn.Linear(192, 3))), "must give 4 logits per case, for 3"),
+    "outputs": (lambda: run(model=nn.Sequential(nn.Flatten(), nn.Linear(192, 3))), "must give 4 logits per case"),
     "image size": (lambda: run(model=nn.Sequential(nn.Flatten(), nn.Linear(48, 4))), r"inputs of shape \(3, 8, 8\)"),
     "one case": (lambda: run(splits=tiny_splits(1)), "train must hold at least 2 cases, got 1"),
     "classes": (
