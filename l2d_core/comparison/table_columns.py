@@ -41,7 +41,7 @@ class Columns:
             raise ValueError(f"scores must name a column a class, at least 2, got {len(self.scores)}")
         if len(self.answers) != len(self.defer):
             raise ValueError(
-                f"answers and defer must name a column an expert each, got {len(self.answers)} and {len(self.defer)}"
+                f"answers and defer must each name one column per expert, got {len(self.answers)} and {len(self.defer)}"
             )
         named = [name for name in self.all if name]
         twice = sorted({name for name in named if named.count(name) > 1})
