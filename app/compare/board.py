@@ -19,10 +19,13 @@ from l2d_core.comparison.difference import Difference, calibration_difference
 from l2d_core.comparison.systems import System, align, scores_of
 from l2d_core.datasets.ham10000.fields import CLASS_NAMES as LESIONS
 from l2d_core.evaluation import estimator_view
+from l2d_core.evaluation.accuracy import Statistic
 from l2d_core.evaluation.estimator_view import EstimatorView
+from l2d_core.evaluation.probabilities import clip_probability
+from l2d_core.evaluation.summary import calibration_measures
 from l2d_core.surrogates import SURROGATES
 
-BOUNDED = ("platt", "isotonic")  # recalibrations whose estimates never exceed 1
+BOUNDED = ("platt", "isotonic", "venn_abers")  # recalibrations whose estimates never exceed 1
 TABLES_KEPT = 200
 WHERE = {"shipped": "shipped", "run": "this machine", "upload": "upload"}
 VIEWS_KEPT = 12  # each with (N,) arrays, N up to a million
@@ -32,13 +35,15 @@ VIEWS_KEPT = 12  # each with (N,) arrays, N up to a million
 class EstimateSettings:
     """How estimates are shown: all settings that do not depend on the cost of asking.
 
-    estimate: of softmax systems, "odds" or "proxy"; recalibration: a name in RECALIBRATIONS.
+    estimate: of softmax systems, "odds" or "proxy"; recalibration: a name in RECALIBRATIONS; diagram: of reliability,
+    "binned" or "corp".
     """
 
     bins: int = 15
     strategy: str = "equal_width"
     recalibration: str = "none"
     estimate: str = "odds"
+    diagram: str = "binned"
 
 
 class Comparison:
@@ -117,6 +122,21 @@ class Comparison:
             ("reliability", place, settings),
             lambda: estimator_view.reliability(view, bins=settings.bins, strategy=settings.strategy),
         )
+
+    def corp(self, place: int, settings: EstimateSettings) -> pd.DataFrame:
+        """`estimator_view.corp`."""
+        view = self.view(place, settings)
+        key = ("corp", place, settings.estimate, settings.recalibration)
+        return self._tables.get(key, lambda: estimator_view.corp(view))
+
+    def calibration(self, place: int, settings: EstimateSettings) -> dict[str, Statistic]:
+        """`summary.calibration_measures` with their n."""
+        view, how = self.view(place, settings), {"bins": settings.bins, "strategy": settings.strategy}
+        found = self._tables.get(
+            ("measures", place, settings),
+            lambda: calibration_measures(clip_probability(view.probability), view.expert_correct, **how),
+        )
+        return {name: Statistic(value, len(view)) for name, value in found.items()}
 
     def above_one(self, place: int, settings: EstimateSettings) -> pd.DataFrame:
         """`estimator_view.above_one`: one row with share_correct, cases and cases_right, or none."""

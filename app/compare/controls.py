@@ -10,6 +10,7 @@ from app.compare.board import Comparison, EstimateSettings
 from l2d_core.evaluation.recalibration import RECALIBRATIONS
 
 STRATEGIES = {"equal_width": "Equal width", "equal_mass": "Equal mass"}
+DIAGRAMS = {"binned": "In bins", "corp": "Without bins"}
 ESTIMATES = {"odds": "Odds", "proxy": "Proxy"}
 
 
@@ -22,6 +23,7 @@ def settings_keys() -> dict[str, Callable[[Any], str] | None]:
         "compare_bin_kind": STRATEGIES.__getitem__,
         "recalibration": RECALIBRATIONS.__getitem__,
         "estimate": ESTIMATES.__getitem__,
+        "diagram": DIAGRAMS.__getitem__,
         state.BASE: None,
     }
 
@@ -58,8 +60,8 @@ def draw_point() -> tuple[float, float]:
 
 def draw_view(comparison: Comparison) -> EstimateSettings:
     """The controls of how estimates are shown and binned."""
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        bins = st.slider("Bins", 5, 50, EstimateSettings.bins, key="compare_bins", bind="query-params", width=200)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        bins = st.slider("Bins", 5, 50, EstimateSettings.bins, key="compare_bins", bind="query-params", width=140)
         strategy = _choice(
             "Kind of bins", STRATEGIES, "compare_bin_kind", "Bins of equal width, or with equally many cases."
         )
@@ -69,7 +71,14 @@ def draw_view(comparison: Comparison) -> EstimateSettings:
             "recalibration",
             "Recalibrates P(the expert is right) and the machine's confidence on each system's validation cases; the "
             "decisions then use both. Temperature scaling divides the logits by a constant, Platt scaling fits a line "
-            "to the log-odds, isotonic regression fits an increasing function.",
+            "to the log-odds, isotonic regression fits an increasing function, and Venn-Abers averages two such "
+            "functions, so that no estimate is 0 or 1.",
+        )
+        diagram = _choice(
+            "Reliability diagram",
+            DIAGRAMS,
+            "diagram",
+            "Without bins: the increasing function of the estimate that is nearest to what came true (CORP).",
         )
         estimate = EstimateSettings.estimate
         if comparison.has_choice:
@@ -80,7 +89,7 @@ def draw_view(comparison: Comparison) -> EstimateSettings:
                 "The estimate of softmax systems: the odds of the paper, which can exceed 1, or the proxy, the softmax "
                 "probability of deferring. Without recalibration both lead to the same decisions.",
             )
-    return EstimateSettings(bins, strategy, recalibration, estimate)
+    return EstimateSettings(bins, strategy, recalibration, estimate, diagram)
 
 
 def draw_base(chosen: Sequence[str], names: Sequence[str]) -> None:

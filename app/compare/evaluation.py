@@ -13,7 +13,7 @@ from app.compare import numbers as compare_numbers
 from app.compare.board import Comparison, EstimateSettings
 from app.compare.cases import Filter
 from app.compare.numbers import Numbers
-from app.kit import charts
+from app.kit import charts, corp_chart
 from app.kit.looks import GREY, Look, looks_of
 from app.kit.numbers import bins_in_words
 from l2d_core.calibration.binned import without_above_one
@@ -66,9 +66,12 @@ class Evaluation:
 
     @cached_property
     def numbers(self) -> list[Numbers]:
-        """`estimates.key_numbers` of each system, expected values where the budget cuts a tie."""
+        """All measures of each system, expected values where the budget cuts a tie."""
         how = {"cost": self.cost, "bins": self.settings.bins, "strategy": self.settings.strategy}
-        return [estimates.key_numbers(*pair, **how) for pair in zip(self.views, self.shares, strict=True)]
+        return [
+            estimates.key_numbers(view, shares, **how) | self.comparison.calibration(place, self.settings)
+            for place, (view, shares) in enumerate(zip(self.views, self.shares, strict=True))
+        ]
 
     @property
     def bins(self) -> str:
@@ -154,6 +157,10 @@ class Evaluation:
         return {name: self.comparison.reliability(k, self.settings) for k, name in enumerate(self.names)}
 
     @cached_property
+    def corp(self) -> dict[str, pd.DataFrame]:
+        return {name: self.comparison.corp(k, self.settings) for k, name in enumerate(self.names)}
+
+    @cached_property
     def risk(self) -> dict[str, pd.DataFrame]:
         return {name: self.comparison.risk(k, self.settings, self.deferred[k]) for k, name in enumerate(self.names)}
 
@@ -187,6 +194,10 @@ class Evaluation:
         return estimates.cases(self.comparison.systems[place], self.views[place], self.deferred[place], rows)
 
     def reliability_chart(self, place: int) -> charts.Spec:
+        """In bins, or without."""
+        if self.settings.diagram == "corp":
+            tables = self.corp[self.names[place]], self.reliability[self.names[place]]
+            return corp_chart.corp(*tables, replace(self.looks[place], title=""))
         above = self.comparison.above_one(place, self.settings)
         bounded = self.comparison.is_bounded(place, self.settings)
         table = self._drawn[place]

@@ -10,10 +10,11 @@ def _settings() -> Settings:
 
 
 def _titles() -> Titles:
-    from app.compare.controls import ESTIMATES, STRATEGIES
+    from app.compare.controls import DIAGRAMS, ESTIMATES, STRATEGIES
     from l2d_core.evaluation.recalibration import RECALIBRATIONS
 
-    return {"compare_bin_kind": STRATEGIES, "recalibration": RECALIBRATIONS, "estimate": ESTIMATES}
+    titles = {"compare_bin_kind": STRATEGIES, "recalibration": RECALIBRATIONS, "estimate": ESTIMATES}
+    return titles | {"diagram": DIAGRAMS}
 
 
 def _defaults() -> dict[str, str]:
@@ -23,6 +24,7 @@ def _defaults() -> dict[str, str]:
         "compare_bin_kind": "equal_width",
         "recalibration": "none",
         "estimate": "odds",
+        "diagram": "binned",
     }
 
 

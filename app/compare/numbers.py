@@ -17,9 +17,14 @@ from l2d_core.evaluation.measures import MEASURES
 Numbers = Mapping[str, Statistic]
 
 ON_CARDS = ("system", "value", "coverage", "ece")
-_IN_FILES = ("system", "value", "ece", "squared_calibration_error", "coverage")
-_BINNED = ("ece", "squared_calibration_error")
-_IN_FILES += ("machine_on_kept", "expert_on_deferred", "machine_alone", "expert_alone")
+OF_CALIBRATION = (
+    *("ece", "ece_by_chance", "overconfidence", "underconfidence", "squared_calibration_error", "cutoff_error"),
+    *("kuiper_p_value", "spiegelhalter_p_value", "smooth_ece"),
+    *("brier", "miscalibration", "discrimination", "uncertainty"),
+)
+_BINNED = ("ece", "ece_by_chance", "overconfidence", "underconfidence", "squared_calibration_error")
+_IN_FILES = ("system", "value", "coverage", "machine_on_kept", "expert_on_deferred", "machine_alone", "expert_alone")
+_IN_FILES += OF_CALIBRATION
 TITLES = {name: MEASURES[name].title for name in _IN_FILES}
 NO_CASES = "no examples"
 WHAT_INTERVALS_ARE_OF = (
@@ -123,8 +128,30 @@ def _squared_points(value: float) -> str:
 
 
 def written(name: str, value: float | None) -> str:
-    """The value of a measure, in percent or, where that is not its unit, with 5 decimals."""
+    """The value of a measure, in percent or, where that is not its unit, with 5 decimals; p-values as in `Measure`."""
+    if value is not None and MEASURES[name].is_p_value:
+        return MEASURES[name].text(value)
     return percent(value, 2) if value is None or MEASURES[name].percent else f"{value:.5f}"
+
+
+def calibration_table(names: Sequence[str], numbers: Sequence[Numbers]) -> pd.DataFrame:
+    """All measures of calibration as text: one row per measure, one column per system."""
+    cells = {
+        name: [f"{written(measure, one[measure].value)} (n = {one[measure].n:,})" for measure in OF_CALIBRATION]
+        for name, one in zip(names, numbers, strict=True)
+    }
+    return pd.DataFrame(cells, index=[TITLES[measure] for measure in OF_CALIBRATION])
+
+
+def is_calibrated_words(numbers: Numbers) -> str:
+    """The result of the test of calibration, and on which side the estimates err, as plain text."""
+    p_value = numbers["kuiper_p_value"]
+    found = MEASURES["kuiper_p_value"].text(p_value.value or 0.0)
+    return (
+        f"Is it calibrated? Kuiper's test: p {found if found.startswith('<') else f'= {found}'}, n = {p_value.n:,}. "
+        f"ECE {percent(numbers['ece'].value)}: overconfidence {percent(numbers['overconfidence'].value)}, "
+        f"underconfidence {percent(numbers['underconfidence'].value)}."
+    )
 
 
 def falls(first: Statistic, other: Statistic) -> bool:

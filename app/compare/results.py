@@ -16,6 +16,7 @@ from app.compare.evaluation import Evaluation
 from app.kit import section
 from app.kit.html import render
 from app.kit.text import plain, plain_table
+from l2d_core.evaluation.measures import MEASURES
 
 MANY_CLASSES = 30
 NO_LABELS = (
@@ -40,7 +41,7 @@ def _draw(evaluation: Evaluation, chosen: Sequence[str]) -> None:
     evaluation, rows = _with_marks(evaluation)
     below_cards = _draw_numbers(evaluation)
     places = {}  # of the chosen cases: below the chart in which they were chosen
-    _draw_systems(evaluation, "reliability", *_RELIABILITY)
+    _draw_reliability(evaluation)
     places["reliability"] = st.container()
     _draw_systems(evaluation, "risk", *_RISK)
     if comparison.has_labels:
@@ -86,12 +87,28 @@ def _draw_differences(evaluation: Evaluation, chosen: Sequence[str]) -> None:
     st.caption(compare_numbers.WHAT_INTERVALS_ARE_OF)
 
 
-_RELIABILITY = (
-    "When the estimate is 70 %, is the expert right in 70 %?",
-    "One point per bin, with its 95 % Wilson interval. The points of a calibrated system fall into the grey band at "
-    "least 95 % of the time. Estimates above 1 count as 1 in the last bin, and are also shown separately, in the "
-    "shaded zone. Click on a bin to list its cases.",
-)
+_RELIABILITY = "When the estimate is 70 %, is the expert right in 70 %?"
+_EXPLAINED = {
+    "binned": "One point per bin, with its 95 % Wilson interval. The points of a calibrated system fall into the grey "
+    "band at least 95 % of the time. Estimates above 1 count as 1 in the last bin, and are also shown separately, in "
+    "the shaded zone. Click on a bin to list its cases.",
+    "corp": "The increasing function of the estimate that is nearest to what came true (isotonic regression, CORP). At "
+    "each estimate, the curve of a calibrated system lies in the grey band in 95 % of samples. Bars: cases per bin; "
+    "solid: expert right. Estimates above 1 count as 1.",
+}
+_LESIONS = " Kuiper's test takes cases as independent; several images of one lesion are not, so that p is too small."
+
+
+def _draw_reliability(evaluation: Evaluation) -> None:
+    kind, numbers = evaluation.settings.diagram, evaluation.numbers
+    note = _LESIONS if evaluation.comparison.is_medical else ""
+    _draw_systems(evaluation, "reliability", _RELIABILITY, _EXPLAINED[kind] + note)
+    with st.expander("All measures of calibration", icon=":material/table_rows:"):
+        st.table(plain_table(compare_numbers.calibration_table(evaluation.names, numbers)))
+        used = [MEASURES[name] for name in compare_numbers.OF_CALIBRATION]
+        st.markdown("\n".join(f"- **{one.title}**: {one.help}" for one in used))
+
+
 _RISK = (
     "How large is the predicted risk of deferring?",
     "The risk is 1 - P(the expert is right), as predicted. In full colour: the cases that are deferred at this cost "
@@ -101,8 +118,12 @@ _RISK = (
 
 def _draw_systems(evaluation: Evaluation, name: str, question: str, explanation: str) -> None:
     """One column per system with its chart or, instead, its numbers. name: "reliability" or "risk"."""
+    in_bins = evaluation.settings.diagram == "binned"
+    reliability = (
+        (evaluation.reliability, compare_words.reliability) if in_bins else (evaluation.corp, compare_words.corp)
+    )
     tables, chart, words = {
-        "reliability": (evaluation.reliability, evaluation.reliability_chart, compare_words.reliability),
+        "reliability": (reliability[0], evaluation.reliability_chart, reliability[1]),
         "risk": (evaluation.risk, evaluation.risk_chart, compare_words.risk),
     }[name]
     numbers_shown = section.header(question, explanation, name, tables)
@@ -115,11 +136,13 @@ def _draw_systems(evaluation: Evaluation, name: str, question: str, explanation:
                     section.table(tables[system])
                     continue
                 key, click = f"compare-{name}-{place}", None
-                if name == "reliability":
+                if name == "reliability" and in_bins:
                     click = partial(selection.take_bin, key, system, float(tables[system]["low"].iloc[0]))
                     key = state.renewable_key(key)
                 title = f"{name} of system {place + 1}".capitalize()
                 section.chart(chart(place), key, title, words(evaluation, place), click)
+                if name == "reliability":
+                    st.caption(compare_numbers.is_calibrated_words(evaluation.numbers[place]))
 
 
 def _draw_curves(evaluation: Evaluation) -> None:

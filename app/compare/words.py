@@ -17,6 +17,18 @@ def reliability(evaluation: Evaluation, place: int) -> str:
     )
 
 
+def corp(evaluation: Evaluation, place: int) -> str:
+    """The calibration of a system, without bins."""
+    table, numbers = evaluation.corp[evaluation.names[place]], evaluation.numbers[place]
+    outside = ((table["share_correct"] < table["band_low"]) | (table["share_correct"] > table["band_high"])).mean()
+    parts = ", ".join(f"{name} {numbers[name].value:.4f}" for name in ("miscalibration", "discrimination"))
+    return (
+        f"Reliability diagram of {evaluation.names[place]} without bins, {numbers['brier'].n:,} cases. The curve lies "
+        f"outside the band of a calibrated estimator at {percent(float(outside))} of its points. Brier score "
+        f"{numbers['brier'].value:.4f}: {parts}."
+    )
+
+
 def risk(evaluation: Evaluation, place: int) -> str:
     """The distribution of the predicted risk."""
     table = evaluation.risk[evaluation.names[place]]

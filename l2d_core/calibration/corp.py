@@ -24,11 +24,11 @@ def corp_diagram(
     """The points of the curve, in rising order, and a 95 % consistency band.
 
     Columns: estimate; share_correct: the increasing function of the estimate nearest to what came true, straight
-    between its steps; n: the cases in the step at this point; band_low, band_high: where the curve of a calibrated
+    between its steps; cases: those in the step at this point; band_low, band_high: where the curve of a calibrated
     estimator lies at this point in 95 % of the resamples, in each of which every case comes true with its estimate.
 
-    repeats: how many scorings of the same cases, one after another, are pooled. The curve and n count all of them, n
-    divided by repeats; each resample takes one, since the same cases again are no new evidence.
+    repeats: how many scorings of the same cases, one after another, are pooled. The curve counts all of them, cases are
+    divided by repeats, and each resample takes one, since the same cases again are no new evidence.
 
     probability, correct: as in `binned`, with its errors; ValueError where N is no multiple of repeats.
     Source: Dimitriadis, Gneiting and Jordan 2021.
@@ -44,7 +44,9 @@ def corp_diagram(
     nearest = step[np.searchsorted(estimates, points, side="right") - 1]
     low, high = _band(probability.reshape(repeats, -1), points, resamples, generator)
     columns = {"estimate": points, "share_correct": np.interp(points, estimates, fitted)}
-    return pd.DataFrame({**columns, "n": np.bincount(step, n)[nearest] / repeats, "band_low": low, "band_high": high})
+    return pd.DataFrame(
+        {**columns, "cases": np.bincount(step, n)[nearest] / repeats, "band_low": low, "band_high": high}
+    )
 
 
 def isotonic(share: np.ndarray, n: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from l2d_core.calibration import binned
+from l2d_core.calibration.corp import corp_diagram
 from l2d_core.data import Scores
 from l2d_core.evaluation.curves import columns_at
 from l2d_core.evaluation.deferral import best_expert, deferral_order
@@ -127,6 +128,12 @@ def reliability_of(
     table["cases"] = table["n"] / num_seeds
     table["cases_right"] = table["cases"] * table["share_correct"].fillna(0)
     return table
+
+
+def corp(view: EstimatorView) -> pd.DataFrame:
+    """`calibration.corp_diagram` of the estimates, those above 1 as 1; its band is drawn with one seed's cases."""
+    probability, generator = clip_probability(view.probability), np.random.default_rng(0)
+    return corp_diagram(probability, view.expert_correct, repeats=view.num_seeds, generator=generator)
 
 
 def above_one(view: EstimatorView) -> pd.DataFrame:

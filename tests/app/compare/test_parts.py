@@ -25,6 +25,7 @@ from l2d_core.comparison import estimates as side_by_side
 from l2d_core.comparison.author_logs import LoggedOutputs
 from l2d_core.comparison.difference import Difference
 from l2d_core.comparison.systems import System
+from l2d_core.evaluation.estimator_view import corp
 from l2d_core.evaluation.recalibration import RECALIBRATIONS
 
 HOSTILE = "</svg><script>alert(1)</script>\"'&"
@@ -158,6 +159,28 @@ def test_every_chart_is_a_valid_vega_lite_chart_and_has_finite_data():
             [charts.BIN],
             [charts.RANGE],
         )
+
+
+def test_the_diagram_without_bins_is_drawn_in_place_of_the_binned_one_with_its_numbers():
+    one = evaluation(view=EstimateSettings(diagram="corp"))
+    alone = report.specs(one)["reliability-2"]
+    alt.LayerChart.from_dict({key: value for key, value in alone.items() if key != "config"})
+    spec = one.reliability_chart(1)
+    curve = spec["datasets"]["curve"].to_pandas()
+    expected = corp(one.views[1])
+    assert curve["share_correct"].tolist() == expected["share_correct"].tolist()
+    assert spec["datasets"]["bins"]["count"].to_pylist() == one.reliability["b"]["cases"].tolist()
+
+
+def test_the_measures_of_calibration_are_shown_with_their_n_and_the_p_value_in_words():
+    one = evaluation()
+    table = compare_numbers.calibration_table(one.names, one.numbers)
+    assert table.loc["p-value, Kuiper's test", "b"].endswith("(n = 400)")
+    parts = [float(table.loc[name, "b"].split(" %")[0]) for name in ("ECE", "Overconfidence", "Underconfidence")]
+    assert abs(parts[0] - parts[1] - parts[2]) < 0.02
+    assert f"{one.numbers[1]['kuiper_p_value'].value:.4f}, n = 400" in compare_numbers.is_calibrated_words(
+        one.numbers[1]
+    ) or "p < 0.0001, n = 400" in compare_numbers.is_calibrated_words(one.numbers[1])
 
 
 def test_marked_cases_are_in_the_charts_of_every_system_where_their_estimates_are():

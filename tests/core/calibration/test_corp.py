@@ -34,7 +34,7 @@ def test_the_steps_count_their_cases():
     found = diagram([0.1, 0.2, 0.3, 0.9], [0, 1, 0, 1], resamples=2)
     at_cases = found[found["estimate"].isin([0.1, 0.2, 0.3, 0.9])]
     assert at_cases["share_correct"].tolist() == [0, 0.5, 0.5, 1]
-    assert at_cases["n"].tolist() == [1, 2, 2, 1]
+    assert at_cases["cases"].tolist() == [1, 2, 2, 1]
 
 
 def test_the_band_is_that_of_outcomes_drawn_and_fitted_one_by_one():
@@ -71,7 +71,7 @@ def test_very_many_estimates_are_resampled_in_cells_with_nearly_the_same_band(mo
 def test_one_case_and_one_value_have_a_diagram():
     assert len(diagram([0.3], [1])) == 1
     found = diagram([0.3] * 10, [1] * 4 + [0] * 6)
-    assert found[["estimate", "share_correct", "n"]].to_numpy().tolist() == [[0.3, 0.4, 10]]
+    assert found[["estimate", "share_correct", "cases"]].to_numpy().tolist() == [[0.3, 0.4, 10]]
 
 
 def count_held(samples, n, resamples):
