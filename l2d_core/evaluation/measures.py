@@ -160,6 +160,13 @@ SUMMARY = {
     "expert_alone": Measure("Expert alone", "accuracy of the expert on every case", of="expert", better="higher"),
 }
 MEASURES = SUMMARY | {
+    "refinement": Measure(
+        "Brier score: refinement",
+        "what the best increasing recalibration would leave: uncertainty less discrimination; in older tables",
+        of="estimator",
+        better="lower",
+        percent=False,
+    ),
     "value": Measure(
         "Value at this cost", "system accuracy less the cost of asking, per case", of="system", better="higher"
     ),

@@ -15,7 +15,7 @@ from l2d_core.evaluation import estimator_view
 from l2d_core.evaluation.accuracy import Statistic, accuracies_of_flags, class_table
 from l2d_core.evaluation.deferral import defer_by_argmax
 from l2d_core.evaluation.estimator_view import EstimatorView, view_scores
-from l2d_core.evaluation.measures import SUMMARY
+from l2d_core.evaluation.measures import MEASURES
 from l2d_core.evaluation.probabilities import clip_probability, estimators_of, risk_distance, share_above_one
 from l2d_core.surrogates import SURROGATES
 
@@ -83,7 +83,7 @@ def summarise(
         ]
         for name in seeds[0]:
             found = [seed[name] for seed in seeds]
-            mean, half_width = _over_seeds(name, [one.value for one in found])
+            mean, half_width = over_seeds(name, [one.value for one in found])
             n = float(np.mean([one.n for one in found]))
             count = sum(one.value is not None for one in found)
             rows.append((estimator, surrogate, name, mean, half_width, n, count))
@@ -92,8 +92,9 @@ def summarise(
     return pd.DataFrame(rows, columns=columns, dtype=object).astype({"n": float, "seeds": int})
 
 
-def _over_seeds(name: str, values: Sequence[float | None]) -> tuple[float | None, float | None]:
-    if SUMMARY[name].is_p_value:
+def over_seeds(name: str, values: Sequence[float | None]) -> tuple[float | None, float | None]:
+    """One number for a measure of several seeds, and half the width of its 95 % interval, None for a p-value."""
+    if name in MEASURES and MEASURES[name].is_p_value:
         return cumulative.combined_p_value(values), None
     return mean_and_interval(values)
 

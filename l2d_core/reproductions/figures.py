@@ -99,8 +99,8 @@ def figure2(request: Request) -> Reproduction:
             ECE_NOTE,
             EXPERT_NOTE,
             "The true error of a case is that of the expert in its class: 25 % or 80 %; of the authors' logged expert "
-            "27 % or 90 %. An estimate sees the image, not the class, so that not even a perfect one reaches distance "
-            "0.",
+            "27 % or 90 %; the paper's figure draws it at 25 % and 90 %. An estimate sees the image, not the class, so "
+            "that not even a perfect one reaches distance 0.",
             f"Risk near 0: the share of cases with a predicted risk of at most {NEAR_ZERO:g}, estimates above 1 taken "
             "as 1; none of the true risks is that low: it is the false mode that the paper describes.",
         ),

@@ -10,7 +10,7 @@ from l2d_core.calibration.intervals import mean_and_interval
 from l2d_core.data import Scores
 from l2d_core.evaluation.accuracy import Statistic
 from l2d_core.evaluation.probabilities import classifier_pairs, estimators_of
-from l2d_core.evaluation.summary import measure
+from l2d_core.evaluation.summary import measure, over_seeds
 from l2d_core.reproductions.reproduction import row
 from l2d_core.reproductions.trained import TrainedSystems
 
@@ -63,7 +63,7 @@ def rows_of(values: Values, paper: Mapping[Key, float] | None = None) -> list[di
         shares.setdefault(one.key, []).append(one.share)
     rows = []
     for key, own in shares.items():
-        mean, half_width = mean_and_interval([share.value for share in own])
+        mean, half_width = over_seeds(key[-1], [share.value for share in own])
         numbers = {
             **dict(zip(("setting", "surrogate", "estimator", "measure"), key, strict=True)),
             "mean": mean,

@@ -14,6 +14,7 @@ from app.jobs.menu import DATASETS
 from app.train import estimate, start
 from app.train.estimate import Estimate, measure
 from l2d_core.config import MAX_EPOCHS, ExpertConfig
+from l2d_core.reproductions.request import Request
 
 
 @pytest.fixture(autouse=True)
@@ -125,3 +126,9 @@ def test_a_trial_times_steps_of_the_very_training(monkeypatch):
     assert found.images_per_second > 0
     with pytest.raises(TimeoutError):
         measure(SHORT.to_json(), *arguments, on_progress=lambda _share: False)
+
+
+def test_the_papers_preset_trains_as_reproductions_at_the_scale_of_the_paper_do(tmp_path):
+    preset = DATASETS["cifar10"].starts["The paper's: for a GPU"]
+    wanted = Request((0, 1, 2), "paper", folder=tmp_path).network
+    assert replace(preset, precision=wanted.precision) == wanted
