@@ -28,8 +28,8 @@ SHOWN = (0.2, 0.4, 0.6)  # in the table; all of them are in the details
 
 _NOTES = (
     "Forced: exactly floor(bN) cases are deferred. Capped: at most, and only those that the method would defer by "
-    "itself. Where the budget cuts a tie, errors are means over its orders. In the authors' code for HateSpeech softmax "
-    "is forced and one-vs-all capped: the findings compare both rules, and that one.",
+    "itself. Where the budget cuts a tie, errors are means over its orders. In the authors' code for HateSpeech "
+    "softmax is forced and one-vs-all capped: the findings compare both rules, and that one.",
     "The score has no cap of its own, so that both its curves are forced. Confidence is trained, as in public code of "
     "the method, on what is left of a batch; the paper's text has it the other way round, which trains on nothing at "
     "budget 0{as_written}.",
