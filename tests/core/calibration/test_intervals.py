@@ -68,3 +68,30 @@ def test_the_band_is_made_of_the_quantiles_that_scipy_gives(n):
     low, high = binomial_band(probability, np.full(len(probability), n))
     assert (low * n).round().tolist() == stats.binom.ppf(0.025, n, probability).tolist()
     assert (high * n).round().tolist() == stats.binom.ppf(0.975, n, probability).tolist()
+
+
+# Coverage: how often an interval holds the truth.
+
+
+@pytest.mark.parametrize("n", [10, 50, 500])
+def test_the_wilson_interval_covers_95_percent_on_average_over_the_true_share(n):
+    truth, counts = np.linspace(0.01, 0.99, 99), np.arange(n + 1)
+    low, high = wilson_interval(counts / n, np.full(n + 1, n))
+    holds = (low <= truth[:, None]) & (truth[:, None] <= high)
+    coverage = (stats.binom.pmf(counts, n, truth[:, None]) * holds).sum(axis=1)  # exact, no samples needed
+    assert coverage.mean() == pytest.approx(0.95, abs=0.015)
+    assert coverage.min() > 0.83  # near 0 and 1, where no count gives just 95 %
+
+
+@pytest.mark.parametrize("num_seeds", [2, 6])
+@pytest.mark.parametrize("num_cases", [None, 300])
+def test_students_interval_over_seeds_covers_the_mean_over_trainings(num_seeds, num_cases):
+    rng, truth = np.random.default_rng(num_seeds), 0.8
+    held = []
+    for _ in range(1000):
+        seeds = np.clip(rng.normal(truth, 0.03, num_seeds), 0, 1)
+        if num_cases is not None:  # what a training is worth is itself a share of cases
+            seeds = rng.binomial(num_cases, seeds) / num_cases
+        mean, half_width = mean_and_interval(seeds)
+        held.append(abs(mean - truth) <= half_width)
+    assert 0.93 <= np.mean(held) <= 0.97

@@ -97,6 +97,20 @@ def test_the_interval_holds_the_truth_about_as_often_as_it_says_where_cases_of_a
     assert 0.89 <= hits / 200 <= 0.985  # by image instead of lesion it would be about 0.83
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("clusters", "truth", "least"), [(30, 0.7, 0.92), (30, 0.95, 0.74), (100, 0.95, 0.92)])
+def test_the_interval_of_a_small_group_is_too_narrow_only_where_nearly_all_are_right(clusters, truth, least):
+    held = []
+    for seed in range(500):
+        generator = np.random.default_rng(seed)
+        right = generator.random((1, clusters)) < truth
+        flags, names = np.ones((1, clusters), dtype=bool), np.arange(clusters).astype(str)
+        cases = Cases(right, flags, ~flags, np.full((1, clusters), 0.5), names, names)
+        row = group_table(cases, np.full(clusters, "a"), resamples=500, generator=generator).iloc[0]
+        held.append(row["machine_low"] <= truth <= row["machine_high"])
+    assert least <= np.mean(held) <= 0.985
+
+
 def test_several_seeds_count_as_the_mean_of_each_alone():
     groups, first = made(0)
     other = made(0)[1]
