@@ -1,5 +1,6 @@
 """How two or more processes share the tests (`pytest -n 2`): the browser's in one of them, the others file by file."""
 
+import gc
 import logging
 import os
 
@@ -17,6 +18,16 @@ logging.root.manager.loggerDict = _Loggers(logging.root.manager.loggerDict)
 
 # The processes share the cores; numpy reads it once, so it comes before any test's imports.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+gc.disable()  # what is imported now stays
+
+
+def pytest_collection_finish():
+    """The million objects that came with the libraries are not looked through for garbage again and again."""
+    gc.enable()
+    gc.collect()
+    gc.freeze()
 
 
 def _is_browsers(nodeid):

@@ -42,16 +42,16 @@ def _packages_are_looked_through_once():
         yield
 
 
-@pytest.fixture(autouse=True)
-def _first_page():
-    """Each test meets a server that has no fits yet."""
+@pytest.fixture
+def no_fits():
+    """A server that has no fits yet; other tests share them, as sessions do."""
     from app.fits import shared
 
     shared.fit_board.clear()
 
 
 @pytest.fixture
-def fits(monkeypatch):
+def fits(no_fits, monkeypatch):  # noqa: ARG001
     """The calls of `lab.fit`, in order: train, test, confusion, and each keyword."""
     from l2d_core.lab import heads
 

@@ -27,10 +27,12 @@ def current(app, dataset="digits"):
     return next((name for name, preset in PRESETS.items() if label == f"Expert: {preset.title}"), None)
 
 
-@pytest.mark.parametrize("dataset", LAB_DATASETS)
+@pytest.mark.parametrize("dataset", ["digits", "ham10000"])
 def test_each_preset_that_fits_the_classes_sets_the_sliders_and_trains_with_them(dataset, fits):
     names = LAB_DATASETS[dataset].class_names
-    app = open_lab(data=dataset, seeds=1, **{f"{dataset}_size": 300, f"{dataset}_{names[0]}": 33})
+    app = open_lab(
+        data=dataset, seeds=1, **{f"{dataset}_size": 100, f"{dataset}_epochs": 1, f"{dataset}_{names[0]}": 33}
+    )
     assert preset_of(app, dataset).label == "Expert: own setting"
     offered = [name for name, preset in PRESETS.items() if preset.fits(names)]
     assert preset_of(app, dataset).options == [PRESETS[name].title for name in offered]
@@ -47,7 +49,7 @@ def test_each_preset_that_fits_the_classes_sets_the_sliders_and_trains_with_them
 def test_the_page_opens_with_the_dermatologist_where_the_classes_are_hers_and_else_with_the_papers_expert(
     dataset, first
 ):
-    app = open_lab(data=dataset, seeds=1)
+    app = open_lab(data=dataset, seeds=1, **{f"{dataset}_epochs": 1})
     assert current(app, dataset) == first
     assert percents(app, dataset, LAB_DATASETS[dataset].class_names) == stated(dataset, first)
 
@@ -106,6 +108,7 @@ def test_a_better_expert_makes_the_system_better():
     system = []
     for percent in (10, 60, 100):
         set_experts(app, "digits", DIGITS, [percent] * 10)
+        assert percent != 60 or ("One-vs-all system", "% kept") in cards(app)  # it asks in some cases
         system.append(float(cards(app)["One-vs-all system", "% right"]))
     assert system == sorted(system)
     assert system[-1] > 99

@@ -29,7 +29,7 @@ def files():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(st, "download_button", watched)
-        return open_lab(data="gaussians", seeds=2), offered
+        return open_lab(data="gaussians", seeds=2, gaussians_epochs=3), offered
 
 
 def read(text):

@@ -24,7 +24,7 @@ def digits(fits):
 
 @pytest.mark.parametrize(("dataset", "noise"), [("digits", 1.0), ("gaussians", 0.3), ("ham10000", 1.0)])
 def test_noise_is_on_the_data_of_the_fit(dataset, noise, fits):
-    app = open_lab(data=dataset, seeds=1)
+    app = open_lab(data=dataset, seeds=1, **{f"{dataset}_epochs": 1})
     app.slider(key=f"{dataset}_noise").set_value(noise).run()
     assert_sound(app)
     expected = LAB_DATASETS[dataset].load(0, noise)
@@ -85,7 +85,7 @@ def test_asymmetric_softmax_comes_as_a_fourth_estimate_and_goes_again(digits, fi
 
 @pytest.mark.parametrize("dataset", ["digits", "gaussians"])
 def test_one_seed_has_no_interval(dataset):
-    app = open_lab(data=dataset, seeds=1)
+    app = open_lab(data=dataset, seeds=1, **{f"{dataset}_epochs": 1})
     assert_sound(app)
     assert not summary(app).map(lambda cell: "±" in cell).any(axis=None)
     assert any("1 seed" in text and "1 seeds" not in text for text in texts(app))
@@ -93,7 +93,7 @@ def test_one_seed_has_no_interval(dataset):
 
 @pytest.mark.parametrize("dataset", ["digits", "gaussians"])
 def test_sixteen_seeds_have_an_interval_each(dataset, fits):
-    app = open_lab(data=dataset, seeds=16, **{f"{dataset}_epochs": 4})
+    app = open_lab(data=dataset, seeds=16, **{f"{dataset}_epochs": 1})
     assert_sound(app)
     assert list(fits[-1].seeds) == list(range(16))
     assert summary(app).loc["ECE"].str.contains("±").all()

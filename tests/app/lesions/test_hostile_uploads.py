@@ -86,15 +86,15 @@ def test_names_are_shown_safely():
     assert_usable(app)
 
 
-@pytest.mark.parametrize(("name", "content", "message"), TABLES, ids=[name for name, *_ in TABLES])
-def test_a_hostile_table_is_refused_with_the_reason_and_the_pictures_stay(name, content, message):
+def test_hostile_tables_are_refused_with_the_reason_and_the_pictures_stay():
     app = upload(open_lesions(), GOOD)
-    app = upload_table(app, make(content), name)
-    assert not app.exception
-    (error,) = app.error
-    assert re.search(message, unescape(error.value)), error.value
-    assert len(unescape(error.value)) < 2_000
-    assert table(app)["state"].tolist() == ["scored"]
+    for name, content, message in TABLES:
+        app = upload_table(app, make(content), name)
+        assert not app.exception, name
+        (error,) = app.error
+        assert re.search(message, unescape(error.value)), (name, error.value)
+        assert len(unescape(error.value)) < 2_000, name
+        assert table(app)["state"].tolist() == ["scored"]
     app = upload_table(app, "image_id,age,sex,localization\ngood,50,male,back\n")
     assert not app.error
     assert any("1 of 1 images" in caption.value for caption in app.caption)

@@ -4,10 +4,10 @@ import json
 import re
 from dataclasses import replace
 
-import altair as alt
 import pytest
 from lab_page import charts, open_home, spoken, tables_of
 from paper_page import FINDINGS, PAPER, SETTING, assert_sound, keep, made, number, open_paper, words
+from vega_lite import assert_valid
 
 from app.paper import results, scoreboard
 from app.paper.words import FINDINGS as FINDING_KINDS
@@ -60,9 +60,7 @@ def test_each_result_is_drawn_with_texts_that_hold_numbers_and_tables_to_downloa
     assert len(texts) == len(charts(app))
     assert all(re.search(r"\d", text) for text in texts)
     for chart in charts(app):
-        spec = json.loads(chart.proto.spec)
-        del spec["config"]  # holds a setting of Vega that the schema of Vega-Lite does not know
-        alt.LayerChart.from_dict(spec, validate=True)
+        assert_valid(json.loads(chart.proto.spec))
     downloads = [button.proto.label for button in app.get("download_button")]
     assert len(downloads) == 1 + len(made(name).details)
 
@@ -294,17 +292,14 @@ def shipped():
 
 
 @pytest.mark.parametrize(("scale", "name"), shipped())
-def test_every_shipped_result_is_drawn(monkeypatch, scale, name):
+def test_every_shipped_result_is_drawn_and_its_findings_on_sizes_are_those_of_the_papers_numbers(
+    monkeypatch, scale, name
+):
+    """The others, which the scoreboard counts, are on directions."""
     monkeypatch.setattr(results, "ROOT", SHIPPED)
     app = open_paper(name, scale=scale)
     assert_sound(app)
     assert charts(app)
-
-
-@pytest.mark.parametrize(("scale", "name"), shipped())
-def test_the_findings_on_sizes_are_those_of_the_papers_numbers(monkeypatch, scale, name):
-    """So that the others, which the scoreboard counts, are on directions."""
-    monkeypatch.setattr(results, "ROOT", SHIPPED)
     result = results.load(scale, name).result
     sizes = [finding for finding in result.findings if "the paper's " in finding.text and ": ours " in finding.text]
     assert len(sizes) == (result.table["paper"].notna().sum() if name in scoreboard.SIZED else 0)

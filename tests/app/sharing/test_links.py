@@ -95,7 +95,7 @@ def test_a_note_repeats_no_markup_and_no_long_text():
 
 def test_every_setting_of_every_data_set_is_in_the_link_of_the_lab():
     for name, dataset in LAB_DATASETS.items():
-        app = open_lab(data=name, seeds=1, **{f"{name}_epochs": 1})
+        app = open_lab(data=name, seeds=1, **{f"{name}_size": 100, f"{name}_epochs": 1})
         keys = lab_state.settings_keys(name)
         settings = links.settings_of({key: app.session_state[key] for key in keys if key in app.session_state}, keys)
         people = set() if dataset.people is None else {f"{name}_people"}

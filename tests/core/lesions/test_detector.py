@@ -95,6 +95,7 @@ def test_the_shipped_detector_catches_the_pages_own_drawing_and_at_least_95_in_1
     assert (detector.distance(early_features(pictures)) > detector.limit).all()
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.skipif(bool(SHIPPED), reason="the detector is not shipped here")
 @pytest.mark.skipif(not (DATA_ROOT / "ham10000").is_dir(), reason="L2D_DATA_ROOT holds no ham10000")

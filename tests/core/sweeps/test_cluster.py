@@ -196,6 +196,8 @@ def test_a_signal_leaves_runs_that_the_same_command_goes_on_with(tmp_path, dask,
 
 STRANGER = """
 import os, ssl, sys
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from distributed import Client
 from distributed.security import Security
 
@@ -205,18 +207,19 @@ class Trusting(Security):  # it has no certificate, and asks for none
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         return {"ssl_context": context, "require_encryption": True}
 
+def knock(address, security):
+    try:
+        with Client(address, security=security, timeout=5, set_as_default=False) as client:
+            return "ran as", client.run(os.getuid), client.run_on_scheduler(os.getuid)
+    except Exception as problem:
+        return type(problem).__name__
+
 if os.getuid() == 0:
     os.setuid(65534)
-own = Security.temporary()
-for at in sys.argv[1:]:
-    for security in (None, Trusting(), own):
-        for address in (at, at.replace("tls:", "tcp:")):
-            try:
-                with Client(address, security=security, timeout=5, set_as_default=False) as client:
-                    print("ran as", client.run(os.getuid), client.run_on_scheduler(os.getuid))
-            except Exception as problem:
-                print(type(problem).__name__)
-print("tried")
+addresses = [at.replace("tls:", kind) for at in sys.argv[1:] for kind in ("tls:", "tcp:")]
+ways = (None, Trusting(), Security.temporary())
+with ThreadPoolExecutor(len(addresses) * len(ways)) as at_once:
+    print(*at_once.map(knock, *zip(*product(addresses, ways))), "tried", sep="\\n")
 """
 
 
