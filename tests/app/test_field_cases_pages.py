@@ -85,8 +85,8 @@ def test_of_very_many_files_as_many_are_listed_as_came_in(given, tmp_path, calls
         most.set_value(count)
         app = click(app, "Take these images")
     assert not app.exception
-    said = f"{count:,} files received: {count - broken:,} scored, {broken} not read."
-    assert said in [caption.value for caption in app.caption]
+    summary = f"{count:,} files received: {count - broken:,} scored, {broken} not read."
+    assert summary in [caption.value for caption in app.caption]
     assert table(app)["file"].tolist() == [name for name, _ in files]
     assert (table(app)["state"] == "not read").sum() == broken
     assert sum(calls) == count - broken

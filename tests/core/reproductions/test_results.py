@@ -2,7 +2,6 @@
 
 import json
 import math
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from tiny_training import NAMES
 from l2d_core.common.environment import package_version
 from l2d_core.config import ExpertConfig, RunConfig
 from l2d_core.data import Scores
-from l2d_core.datasets import LAB_DATASETS
 from l2d_core.evaluation.accuracy import Statistic
 from l2d_core.evaluation.deferral import defer_by_argmax
 from l2d_core.experiment import run_experiment
@@ -38,11 +36,7 @@ ON_DIGITS = ["figure1", "figure2", "table1", "classifier_ece", "k", "coverage", 
 
 @pytest.fixture(scope="module")
 def results():
-    """With a quarter of the epochs, since no test is about how good the heads become."""
-    digits = LAB_DATASETS["digits"]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(LAB_DATASETS, "digits", replace(digits, head=replace(digits.head, epochs=5)))
-        return {name: REPRODUCTIONS[name](DIGITS) for name in ON_DIGITS}
+    return {name: REPRODUCTIONS[name](DIGITS) for name in ON_DIGITS}
 
 
 @pytest.fixture(scope="module")
@@ -345,23 +339,15 @@ def test_a_request_that_cannot_be_met_is_refused(settings, message):
         Request(**{"seeds": (0, 1), **settings})
 
 
-@pytest.fixture(scope="module")
-def written(results, tmp_path_factory):
-    """A folder with all of these results."""
-    folder = tmp_path_factory.mktemp("written")
-    with pytest.MonkeyPatch.context() as patch:
-        for name in set(REPRODUCTIONS) - set(results):
-            patch.delitem(REPRODUCTIONS, name)
-        for name, result in results.items():
-            patch.setitem(REPRODUCTIONS, name, lambda _request, result=result: result)
-        assert [name for name, _ in reproduce_all(DIGITS, folder)] == [*REPRODUCTIONS]
-    return folder
-
-
 @pytest.fixture
-def kept(written, tmp_path):
-    """A copy of it."""
-    return Path(shutil.copytree(written, tmp_path / "kept"))
+def kept(results, tmp_path, monkeypatch):
+    """A folder with all of these results."""
+    for name in set(REPRODUCTIONS) - set(results):
+        monkeypatch.delitem(REPRODUCTIONS, name)
+    for name, result in results.items():
+        monkeypatch.setitem(REPRODUCTIONS, name, lambda _request, result=result: result)
+    assert [name for name, _ in reproduce_all(DIGITS, tmp_path)] == [*REPRODUCTIONS]
+    return tmp_path
 
 
 def test_what_was_kept_is_read_as_it_was(results, kept):
