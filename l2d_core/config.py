@@ -69,6 +69,7 @@ _LEAST = {"split_seed": 0, "epochs": 1, "batch_size": 2, "warmup_epochs": 0, "se
 # More is a slip; and torch cannot calculate with arbitrarily large numbers.
 _MOST = {"epochs": 100_000, "batch_size": 10**9}
 MAX_EPOCHS = _MOST["epochs"]
+MAX_CLASS = 10**9  # no data set has so many; arrays of whole numbers end at 9.2e18
 # The settings of each kind of expert; those of other kinds have to be left as they are.
 EXPERT_KINDS = {
     "per_class": ("accuracy", "wrong"),
@@ -107,7 +108,7 @@ class ExpertConfig:
         require_known("expert.kind", self.kind, EXPERT_KINDS)
         require_known("expert.wrong", self.wrong, WRONG_RULES)
         require_range("expert.accuracy", np.asarray(self.accuracy), 0, 1)
-        require_range("expert.classes", np.asarray(self.classes), 0, math.inf)
+        require_range("expert.classes", np.asarray(self.classes), 0, MAX_CLASS)
         for row in self.confusion:
             require_range("expert.confusion", np.asarray(row), 0, 1)
         self._check_kind()

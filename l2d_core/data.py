@@ -9,14 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from l2d_core.common.array_files import load_arrays, save_arrays
-from l2d_core.common.checks import brief, require_finite, require_known, require_range, require_shape
+from l2d_core.common.array_files import as_texts, load_arrays, save_arrays
+from l2d_core.common.checks import brief, list_names, require_finite, require_known, require_range, require_shape
 from l2d_core.surrogates import SURROGATES
 
 SCORES_VERSION = 1
 MAX_SCORES_BYTES = 2 * 1024**3
 MAX_NAMES = 30_000  # of classes in a file of scores; the largest data sets of images have 22,000
-MAX_TEXT = 1_000  # characters of an id or a name in a file of scores: what is longer, no page can show
 Texts = Sequence[str] | np.ndarray
 
 
@@ -194,17 +193,25 @@ class Scores:
         save_arrays(path, {"format_version": np.asarray(SCORES_VERSION), **arrays})
 
     @classmethod
-    def load(cls, source: str | os.PathLike | IOBase, surrogates: Collection[str] = SURROGATES) -> "Scores":
+    def load(
+        cls,
+        source: str | os.PathLike | IOBase,
+        surrogates: Collection[str] = SURROGATES,
+        *,
+        max_bytes: int = MAX_SCORES_BYTES,
+        max_cases: float = float("inf"),
+    ) -> "Scores":
         """Read what `save` wrote. ValueError names the file and what is wrong with it; pickled objects are refused.
 
-        surrogates: those that the scores may be of.
+        surrogates: those that the scores may be of. max_bytes: of the unpacked arrays; max_cases: the most allowed.
         """
-        arrays = load_arrays(source, MAX_SCORES_BYTES)
-        if not isinstance(source, str | os.PathLike):
-            return cls._of(arrays, surrogates)
+        arrays = load_arrays(source, max_bytes)
         try:
+            _require_few_cases(arrays, max_cases)
             return cls._of(arrays, surrogates)
         except ValueError as problem:
+            if not isinstance(source, str | os.PathLike):
+                raise
             raise ValueError(f"{os.fspath(source)}: {problem}") from problem
 
     @classmethod
@@ -212,7 +219,7 @@ class Scores:
         wanted = [field.name for field in fields(cls)]
         missing = [name for name in ["format_version", *wanted] if name not in arrays]
         if missing:
-            raise ValueError(f"the scores file lacks {', '.join(missing)}; it holds {', '.join(arrays) or 'nothing'}")
+            raise ValueError(f"the scores file lacks {', '.join(missing)}; it holds {list_names(arrays) or 'nothing'}")
         version = arrays["format_version"]
         if version.shape != () or version != SCORES_VERSION:
             got = brief(version.tolist())
@@ -225,7 +232,7 @@ class Scores:
         require_shape("logits", arrays["logits"], (None, width))  # before names take many times their size as texts
         require_shape("surrogate", arrays["surrogate"], ())
         require_known("surrogate", str(arrays["surrogate"]), surrogates)
-        texts = {name: _as_texts(name, arrays[name]) for name in ("ids", "class_names", "expert_names", "surrogate")}
+        texts = {name: as_texts(name, arrays[name]) for name in ("ids", "class_names", "expert_names", "surrogate")}
         return cls(
             **{name: arrays[name] for name in ("logits", "labels", "answers")},
             ids=texts["ids"],
@@ -235,13 +242,11 @@ class Scores:
         )
 
 
-def _as_texts(name: str, array: np.ndarray) -> np.ndarray:
-    """Texts as they are, and whole numbers as text: another program's ids may be numbers."""
-    if array.dtype.kind not in "Uiu":
-        raise ValueError(f"{name} must be text, got {array.dtype}")
-    if array.dtype.kind == "U" and array.dtype.itemsize > 4 * MAX_TEXT:
-        raise ValueError(f"{name} must have at most {MAX_TEXT:,} characters each, got {array.dtype.itemsize // 4:,}")
-    return array.astype(str, copy=False)
+def _require_few_cases(arrays: Mapping[str, np.ndarray], most: float) -> None:
+    """Raise ValueError before ids that are numbers take many times their size as texts."""
+    for name, array in arrays.items():
+        if array.ndim and len(array) > most:
+            raise ValueError(f"{brief(name)} must be of at most {most:,} cases, got {len(array):,}")
 
 
 def split_by_group(

@@ -35,7 +35,7 @@ def all_runs() -> pd.DataFrame:
             lambda done, total: status.progress(done / max(total, 1), f"Reading runs: {done:,} of {total:,}")
         )
     except OSError as problem:
-        status.error(f"The folder of runs cannot be read: {problem.strerror}.")
+        status.error(f"{problem.strerror}.")
         st.stop()
     status.empty()
     return runs

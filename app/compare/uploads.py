@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import Any
-from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 import pandas as pd
@@ -22,6 +21,8 @@ from l2d_core.images.opening import safe_name
 
 MAX_FILE_BYTES = 200 * 2**20  # as .streamlit/config.toml has it
 MAX_UNPACKED_BYTES = 600 * 2**20  # of an .npz
+MAX_CASES = 1_000_000  # in a file; comparing them takes several times their size
+MAX_HELD_BYTES = 2**30  # of a session's files, as they lie in memory
 MAX_JSON_BYTES = 16 * 2**20  # parsing takes many times this size
 MAX_FILES = 24  # in a session
 MAX_LEVELS, MAX_COLUMNS = 200, 20  # of columns to group by; ages in years have up to 120 values
@@ -66,11 +67,13 @@ class Uploads:
             raise ValueError(f"{name} was not taken: at most {MAX_FILES} files at a time. Remove some first")
         if data[:2] == b"PK":
             _require_arrays(data, name)
-            return self._put_ready(System(_stem(name), _load(data, name), origin="upload"))
+            return self._put(self.ready, System(_stem(name), _load(data, name), origin="upload"))
         if data.lstrip()[:2].lstrip(b'"')[:1] in (b"[", b"{"):  # some of the authors' files hold JSON in a JSON string
             return self._add_json(data, name)
         table = read_predictions(data, name)
-        return self._put_waiting(Waiting(_stem(name), table, guess_columns(table)))
+        if len(table) > MAX_CASES:
+            raise ValueError(f"{name} must hold at most {MAX_CASES:,} rows, got {len(table):,}")
+        return self._put(self.waiting, Waiting(_stem(name), table, guess_columns(table)))
 
     def explain_table(self, key: str, columns: Columns, **meaning: Any) -> tuple[str, ...]:
         """Turn a waiting table into a system, and return what to note; arguments and ValueError as `import_table`."""
@@ -142,19 +145,19 @@ class Uploads:
         if not {base + PROBABILITIES, base + FLAGS} <= self.parts.keys():
             return None
         pair = (self.parts.pop(base + PROBABILITIES), self.parts.pop(base + FLAGS))
-        return self._put_waiting(Waiting(base or "logged", pair=pair))
+        return self._put(self.waiting, Waiting(base or "logged", pair=pair))
 
-    def _put_waiting(self, waiting: Waiting) -> str:
-        self.waiting[key := self._next_key()] = waiting
-        return key
-
-    def _put_ready(self, system: System) -> str:
-        self.ready[key := self._next_key()] = system
-        return key
-
-    def _next_key(self) -> str:
+    def _put(self, where: dict[str, Any], file: Waiting | System) -> str:
+        """Keep a file under a new key; ValueError where all of them would take too much memory."""
+        size = sum(map(_bytes_of, [file, *self.waiting.values(), *self.ready.values()]))
+        if size > MAX_HELD_BYTES:
+            raise ValueError(
+                f"{file.name} was not taken: with it, your files would take {size / 2**20:,.0f} MB of memory, allowed "
+                f"are {MAX_HELD_BYTES // 2**20:,}. Remove some first"
+            )
         self._count += 1
-        return f"upload/{self._count}"
+        where[key := f"upload/{self._count}"] = file
+        return key
 
 
 def list_server_files(top: Path) -> list[str]:
@@ -213,16 +216,19 @@ def _require_arrays(data: bytes, name: str) -> None:
         raise ValueError(f"{name} is {kind.what}: {kind.table_advice}")
 
 
+def _bytes_of(file: Waiting | System) -> int:
+    """How much memory the data of a file take."""
+    table, pair = (file.table, file.pair) if isinstance(file, Waiting) else (file.columns, None)
+    arrays = (
+        [] if isinstance(file, Waiting) else [one for one in vars(file.test).values() if isinstance(one, np.ndarray)]
+    )
+    texts = 0 if table is None else int(table.memory_usage(deep=True).sum())
+    return texts + sum(map(len, pair or ())) + sum(one.nbytes for one in arrays)
+
+
 def _load(data: bytes, name: str) -> Scores:
     try:
-        with ZipFile(BytesIO(data)) as archive:
-            unpacked = sum(member.file_size for member in archive.infolist())
-    except BadZipFile as problem:
-        raise ValueError(f"{name} is no readable .npz file: {problem}") from problem
-    if unpacked > MAX_UNPACKED_BYTES:
-        raise ValueError(f"{name} unpacks to {unpacked:,} bytes, more than the {MAX_UNPACKED_BYTES:,} allowed")
-    try:
-        scores = Scores.load(BytesIO(data))
+        scores = Scores.load(BytesIO(data), max_bytes=MAX_UNPACKED_BYTES, max_cases=MAX_CASES)
     except (ValueError, OSError) as problem:
         text = str(problem)
         raise ValueError(f"{name}: {text.partition('> ')[2] if text.startswith('<') else text}") from problem

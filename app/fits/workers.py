@@ -19,7 +19,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any
 
-from app.kit.processes import command_of, environment
+from app.kit.processes import command_of, environment, give_way
 
 MAX_WORKERS = 8
 WAIT_SECONDS = 0.2
@@ -202,7 +202,7 @@ def _serve(call: str, pipe: Connection) -> None:
     function = getattr(import_module(module), name)
     gc.freeze()
     gc.enable()
-    os.nice(NICENESS)  # only now: the lab's first visitor waits for the imports
+    give_way(NICENESS)  # only now: the lab's first visitor waits for the imports
     with suppress(EOFError, OSError):
         pipe.send_bytes(b"ready")
         while True:

@@ -78,7 +78,11 @@ class JobBoard:
         with self._lock:
             self._queue.require_room(session)
             link = make_job(self.root, name, config)
-            self._trainer.add(link.id, session)
+            try:
+                self._trainer.add(link.id, session)
+            except OSError:
+                shutil.rmtree(self.root / link.id, ignore_errors=True)
+                raise
         return link
 
     def resume(self, link: Link, session: str = "") -> None:
@@ -127,9 +131,10 @@ class JobBoard:
         return True
 
     def list(self) -> list[JobStatus]:
-        """All jobs, the newest first."""
-        names = [folder.name for folder in self.root.iterdir()] if self.root.is_dir() else []
-        views = []
+        """All jobs, the newest first; none where the folder of runs is missing or cannot be read."""
+        names, views = [], []
+        with suppress(OSError):
+            names = os.listdir(self.root)
         for name in filter(ID.fullmatch, names):
             with suppress(NoSuchJob):
                 views.append(self.look(name))

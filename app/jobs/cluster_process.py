@@ -11,7 +11,7 @@ import subprocess
 import sys
 from contextlib import suppress
 
-from app.kit.processes import command_of, environment
+from app.kit.processes import command_of, environment, give_way
 
 NICENESS = 10  # trainings give way to pages and to the live lab's fits
 QUIET = "ignore::UserWarning:multiprocessing.resource_tracker"  # it warns of what it clears away at an abrupt end
@@ -57,7 +57,7 @@ def serve(workers: int | None, device: str) -> None:
     """The process's whole life: start the cluster, say how to reach it, and wait for the server to end."""
     from l2d_core.sweeps.cluster import CPU_COUNT, credentials_of, open_cluster, plan_workers
 
-    os.nice(NICENESS)
+    give_way(NICENESS)
     places, threads = plan_workers(device, CPU_COUNT, workers)
     with open_cluster(workers=places, device=device) as client:
         address = client.scheduler_info()["address"]

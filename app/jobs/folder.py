@@ -138,9 +138,16 @@ def clean_name(name: str) -> str:
 
 
 def find_folder(root: Path, job_id: str) -> Path:
-    """The folder of the job of that id. NoSuchJob where there is none, or where it holds a link out of root."""
+    """The folder of the job of that id.
+
+    NoSuchJob where there is none, where it holds a link out of root, and where this program may not look into it.
+    """
     folder = root / job_id
-    if not ID.fullmatch(job_id) or not (folder / JOB).is_file() or links_out(folder, root):
+    try:
+        is_there = ID.fullmatch(job_id) and (folder / JOB).is_file() and not links_out(folder, root)
+    except OSError:  # also where it is deleted at this moment
+        is_there = False
+    if not is_there:
         raise NoSuchJob("there is no such training here: it was deleted, or the link belongs to another server")
     return folder
 

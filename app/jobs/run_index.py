@@ -38,7 +38,8 @@ class RunIndex:
             if self._table is None and reader.is_alive():
                 on_progress(*self._progress)
         if self._table is None:
-            raise OSError("the folders of runs cannot be read") from self._problem
+            why = getattr(self._problem, "strerror", None) or "the log of the server has the reason"
+            raise OSError(0, f"The folders of runs cannot be read: {why}") from self._problem
         return self._table
 
     def _refresh(self) -> threading.Thread | None:

@@ -49,12 +49,16 @@ class Trainer:
         self._is_closing = False
 
     def add(self, job_id: str, session: str) -> None:
-        """Queue a training, as `JobQueue.add` does, and see that it is trained."""
+        """Queue a training, as `JobQueue.add` does, and see that it is trained. OSError where no thread can be had."""
         with self._lock:
-            self._queue.add(job_id, session)
             if self._thread is None and not self._is_closing:
-                self._thread = threading.Thread(target=self._run, daemon=True, name="jobs")
-                self._thread.start()
+                thread = threading.Thread(target=self._run, daemon=True, name="jobs")
+                try:
+                    thread.start()  # it waits for the lock before it looks whether anything is queued
+                except RuntimeError as problem:
+                    raise OSError("the system gives no more threads at the moment: try again later") from problem
+                self._thread = thread
+            self._queue.add(job_id, session)
         self._wake.set()
 
     def stop(self, job_id: str) -> None:

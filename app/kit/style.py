@@ -15,6 +15,8 @@ _SHEET = """
 [class*="st-key-charts"] [data-testid="stColumn"] {flex: 1 1 270px; min-width: 270px;}
 [class*="st-key-wide-charts"] [data-testid="stColumn"] {flex: 1 1 360px; min-width: 360px;}
 [class*="st-key-hidden-"] {visibility: hidden; position: absolute; height: 0; overflow: hidden;}
+/* A grid's own download would have texts of others as they are, formulas too, and no note that it is no diagnosis. */
+[data-testid="stDataFrame"] [aria-label^="Download"] {display: none;}
 /* "Share" stands in the header, at its right end. */
 .st-key-share-bar {position: fixed; top: .55rem; right: 1rem; z-index: 999992; width: auto !important;}
 .st-key-share-bar button {min-height: 0; padding: .2rem .7rem;}

@@ -49,8 +49,6 @@ SHEET = """
   border: 1.5px solid var(--background-color, #fff); box-sizing: border-box;}
 .lesion .class {display: flex; justify-content: space-between; gap: .5rem; font-size: .76rem; margin-top: .16rem;}
 .lesion .bar {height: 3px; border-radius: 2px; margin: 1px 0; min-width: 1px;}
-/* The grid's own download would lack the note that this is no diagnosis, and could hold formulas. */
-.st-key-lesion-table [aria-label^="Download"] {display: none;}
 </style>
 """
 _FRAME = """

@@ -1,6 +1,7 @@
 """A map: the test cases in two dimensions of the network's features, the uploads among them, and what a lasso takes."""
 
 from collections.abc import Mapping
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,7 @@ def _figure(by: Deciding, session: LesionSession, coloured: str) -> go.Figure:
                 y=own[:, 1],
                 mode="markers",
                 name="your images",
-                text=[entry.name for entry in entries],
+                text=[escape(entry.name) for entry in entries],  # Plotly reads HTML in it
                 hovertemplate="%{text}<extra>your image</extra>",
                 marker={"size": 15, "symbol": "star", "color": "#F0E442", "line": {"width": 1.5, "color": "black"}},
             )

@@ -22,7 +22,7 @@ def draw(board: JobBoard, links: Sequence[Link]) -> None:
     """Draw the cards and the curves of the trainings that are still there."""
     views = [view for link in links if (view := _look(board, link)) is not None]
     if notice := state.notice():
-        st.error(notice, icon=":material/error:")
+        st.error(plain(notice), icon=":material/error:")
     _draw_cards(board, views)
     if any(len(view.history) for view in views):
         _draw_curves(views)

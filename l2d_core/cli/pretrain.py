@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tyro.extras import SubcommandApp
 
+from l2d_core.common.names import printable
 from l2d_core.common.paths import DATA_ROOT
 from l2d_core.config import RunConfig
 
@@ -155,7 +156,8 @@ def train_with_progress(config: RunConfig, data_root: Path, device: str, out: Pa
     from l2d_core.runs.lock import hold, is_held
     from l2d_core.runs.progress import training_progress
 
-    print(f"{out}: {config.surrogate}, {config.model} on {config.dataset}, data from {data_root}", flush=True)
+    what = printable(f"{config.surrogate}, {config.model} on {config.dataset}")  # not yet known to be names
+    print(f"{out}: {what}, data from {data_root}", flush=True)
     on_step, on_epoch = training_progress(config, sys.stdout or io.StringIO())
     watched = {"on_epoch": on_epoch, "on_step": on_step}
     if is_held(out):

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from io import IOBase
@@ -10,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from l2d_core.common.checks import brief
 from l2d_core.common.file_kinds import LFS_POINTER, describe_file
 from l2d_core.common.files import open_regular
 
 # For an .npz from outside; arrays of numbers compress little, and the ratio is only checked above FREE_BYTES.
 MAX_ARRAYS, MAX_RATIO, FREE_BYTES = 1_000, 100, 64 * 2**20
+MAX_TEXT = 1_000  # characters of an id or a name: what is longer, no page can show
 _ENTRY = b"PK\x01\x02"  # begins each entry of a zip's index
 
 
@@ -83,10 +86,10 @@ def _read_arrays(file: Any, max_bytes: int) -> dict[str, np.ndarray]:
         arrays = {key: archive[key] for key in archive.files}
     strangers = [key for key, value in arrays.items() if not isinstance(value, np.ndarray)]
     if strangers:
-        raise ValueError(f"its member {strangers[0]} is not an array")
+        raise ValueError(f"its member {brief(strangers[0])} is not an array")
     for key, value in arrays.items():
         if value.size and not value.dtype.itemsize:  # any number of them take no room, until they become texts
-            raise ValueError(f"its array {key} has items of no size")
+            raise ValueError(f"its array {brief(key)} has items of no size")
     return arrays
 
 
@@ -100,3 +103,16 @@ def _measure(file: Any) -> tuple[int, int]:
         last = part[1 - len(_ENTRY) :]
     file.seek(0)
     return size, count
+
+
+def as_texts(name: str, array: np.ndarray) -> np.ndarray:
+    """Texts as they are, and whole numbers as text: another program's ids may be numbers. ValueError names others."""
+    if array.dtype.kind not in "Uiu":
+        raise ValueError(f"{name} must be text, got {array.dtype}")
+    if array.dtype.kind == "U" and array.dtype.itemsize > 4 * MAX_TEXT:
+        raise ValueError(f"{name} must have at most {MAX_TEXT:,} characters each, got {array.dtype.itemsize // 4:,}")
+    array = array.astype(str, copy=False)
+    codes = np.ascontiguousarray(array).reshape(-1).view(np.uint32)
+    if codes.size and (codes.max() > sys.maxunicode or ((codes >= 0xD800) & (codes <= 0xDFFF)).any()):
+        raise ValueError(f"{name} must be text in Unicode, got what is no letter of it")
+    return array

@@ -82,4 +82,4 @@ def _first(array: np.ndarray, bad: np.ndarray | np.bool_, ids: Collection | None
         return brief(array.item())
     where = tuple(int(axis[0]) for axis in np.nonzero(bad))
     name_of_row = "" if ids is None else f" ({list(ids)[where[0]]})"
-    return f"{brief(array[where].tolist())} at row {where[0]}{name_of_row}"
+    return f"{brief(np.asarray(array[where]).tolist())} at row {where[0]}{name_of_row}"

@@ -27,15 +27,15 @@ _PLAIN = {
 _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 
 
-def read_text_file(path: str | os.PathLike, name: str) -> str:
+def read_text_file(path: str | os.PathLike, name: str, max_bytes: int = MAX_JSON_BYTES) -> str:
     """The text of a small file in UTF-8, with or without a byte order mark; name: what messages call it.
 
     OSError if it cannot be read; ValueError if it is too large or not UTF-8.
     """
     with open_regular(path) as file:
-        data = file.read(MAX_JSON_BYTES + 1)
-    if len(data) > MAX_JSON_BYTES:
-        raise ValueError(f"{name} must have at most {MAX_JSON_BYTES:,} bytes, got more")
+        data = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise ValueError(f"{name} must have at most {max_bytes:,} bytes, got more")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:

@@ -5,14 +5,15 @@ from pathlib import Path
 
 PROGRAM = Path(__file__).resolve().parents[2]
 PRETRAINED = PROGRAM / "pretrained"
-DATA_ROOT = Path(os.environ.get("L2D_DATA_ROOT", "data"))  # data sets that are not shipped
-RUNS_ROOT = Path(os.environ.get("L2D_RUNS_ROOT", "runs"))  # one folder per training; git ignores the default one
+# An empty variable is one that is not set; no shell writes out a "~" from a service's or a container's settings.
+DATA_ROOT = Path(os.environ.get("L2D_DATA_ROOT") or "data").expanduser()  # data sets that are not shipped
+RUNS_ROOT = Path(os.environ.get("L2D_RUNS_ROOT") or "runs").expanduser()  # a folder a training; git ignores this one
 
 
 def served_data_root() -> Path | None:
     """The folder that L2D_DATA_ROOT names now; None where it names none, or one that is not there."""
     named = os.environ.get("L2D_DATA_ROOT", "")
-    return Path(named) if named and Path(named).is_dir() else None
+    return Path(named).expanduser() if named and Path(named).expanduser().is_dir() else None
 
 
 def links_out(folder: Path, root: Path) -> bool:

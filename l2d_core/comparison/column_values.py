@@ -15,7 +15,7 @@ from l2d_core.common.checks import brief, require_finite, require_range
 from l2d_core.datasets.delimited_text import MISSING
 
 MAX_ID_LENGTH = 200
-ID_ROOM = 64 * 2**20  # bytes of all ids, or 16 times what they need
+ID_ROOM = 64 * 2**20  # bytes of all ids, or twice what they need
 TRUTH = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False, "yes": True, "no": False}
 _WHOLE = re.compile(r"-?(0|[1-9]\d*)(\.0*)?")
 _COMMA = re.compile(r"[-+]?\d*,\d+(e[-+]?\d+)?", re.IGNORECASE)
@@ -70,7 +70,7 @@ def _require_short(name: str, ids: list[str]) -> None:
     row, longest = int(lengths.argmax()), int(lengths.max())
     if longest > MAX_ID_LENGTH:
         raise ValueError(f"{name}, an id, must have at most {MAX_ID_LENGTH} characters, got {longest:,} at row {row}")
-    if 4 * longest * len(ids) > max(ID_ROOM, 64 * lengths.sum()):
+    if 4 * longest * len(ids) > max(ID_ROOM, 8 * lengths.sum()):
         raise ValueError(f"{name} must hold ids of similar length, got one of {longest} characters at row {row}")
 
 

@@ -22,6 +22,7 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
     "efficientnet_lite0": lite0_classifier,
     "text_cnn": text_cnn,
 }
+MOST_OPTION = 10_000  # layers or channels, say: with more, no tensor could have the size that follows
 
 
 def make_model(
@@ -39,6 +40,9 @@ def make_model(
     """
     require_known("model", name, MODELS)
     check_options(f"model {name!r}", MODELS[name], options or {})
+    for option, value in (options or {}).items():
+        if isinstance(value, int) and value > MOST_OPTION:
+            raise ValueError(f"{option} of model {name!r} must be at most {MOST_OPTION:,}, got {brief(value)}")
     with torch.random.fork_rng(devices=[]):  # layers draw their first weights from the global generator
         torch.default_generator.manual_seed(torch_generator(seed, "weights").initial_seed())
         try:

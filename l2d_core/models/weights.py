@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
+import psutil
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
@@ -20,7 +21,6 @@ from l2d_core.models import make_model
 WEIGHTS_VERSION = 1
 LARGE = 65_536
 MOST_STEPS, SCALE_STEPS = 127, 2**11
-MOST_OPTION = 10_000  # of a stored network: layers, say, that would be made before their weights can be compared
 SCALE = ":scale"  # the end of the name of a tensor's scales; no module's name has a colon
 
 
@@ -42,9 +42,25 @@ class Network:
     options: Mapping[str, Option] = field(default_factory=dict)
 
     def build(self, *, seed: int = 0) -> nn.Module:
-        """A new one, whose first weights depend on the seed. ValueError on a name or an option that is not known."""
+        """A new one, whose first weights depend on the seed.
+
+        ValueError on a name or an option that is not known, and where its weights need more than this machine's memory.
+        """
+        if any(type(value) is int for value in self.options.values()):  # a number of layers or channels
+            self._require_memory()
         num_outputs = len(self.class_names) + len(self.expert_names)
         return make_model(self.model, num_outputs, self.image_shape, seed=seed, options=self.options)
+
+    def _require_memory(self) -> None:
+        num_outputs, options = len(self.class_names) + len(self.expert_names), _untrained(self).options
+        with torch.device("meta"), _WithoutFirstWeights():
+            made = make_model(self.model, num_outputs, self.image_shape, seed=0, options=options)
+        size, memory = sum(one.nbytes for one in made.parameters()), psutil.virtual_memory().total
+        if size > memory:
+            raise ValueError(
+                f"the weights of model {self.model!r} with {brief(dict(options))} take {size / 1e9:,.0f} GB, and this "
+                f"machine has {memory / 1e9:,.0f} GB of memory"
+            )
 
 
 def halve_precision(model: nn.Module) -> None:
@@ -198,11 +214,4 @@ def _read_network(metadata: Mapping[str, str]) -> Network:
     missing = [name for name in ("model", "image_shape", "class_names", "expert_names") if name not in fields]
     if missing:
         raise ValueError(f"it does not say {', '.join(missing)} of its network")
-    large = [name for name, value in fields.get("options", {}).items() if _is_large(value)]
-    if large:
-        raise ValueError(f"option {large[0]} of its network must be at most {MOST_OPTION:,}")
     return _untrained(Network(**fields))
-
-
-def _is_large(value: Option) -> bool:
-    return isinstance(value, int) and value > MOST_OPTION

@@ -18,7 +18,7 @@ from torch import nn
 from l2d_core.common.checks import brief
 from l2d_core.common.files import named_when_it_fails, write_whole
 from l2d_core.common.json_fields import parse_json, read_text_file
-from l2d_core.config import RunConfig
+from l2d_core.config import MAX_EPOCHS, RunConfig
 from l2d_core.data import Scores
 from l2d_core.evaluation.epoch_report import EpochReport
 from l2d_core.models.weights import load_weights
@@ -29,6 +29,7 @@ CONFIG, ENVIRONMENT, HISTORY = "config.json", "environment.json", "history.csv"
 VALIDATION, TEST, WEIGHTS = "scores_validation.npz", "scores_test.npz", "model.safetensors"
 RESULTS = (HISTORY, VALIDATION, TEST, WEIGHTS)
 CHECKPOINT = "checkpoint/training.pt"  # only for resuming: a run can be shipped without it
+MAX_HISTORY_BYTES = 320 * MAX_EPOCHS  # an epoch takes about 170
 MAX_SECONDS = 1e10  # that a run took: some three hundred years
 SPLIT_NOTES = ("split", "split_warning")  # in the environment: the cases of each part, and a warning
 STATES = ("running", "stopped", "done")  # "running" also if the program was killed; "stopped" can be resumed
@@ -204,7 +205,7 @@ def read_history(folder: str | os.PathLike) -> pd.DataFrame:
     path = Path(folder) / HISTORY
     columns = [field.name for field in fields(EpochReport)]
     try:
-        header, *rows = csv.reader(read_text_file(path, "it").splitlines() or [""])
+        header, *rows = csv.reader(read_text_file(path, "it", MAX_HISTORY_BYTES).splitlines() or [""])
         if header != columns:
             raise ValueError(f"the columns must be {', '.join(columns)}, got {', '.join(header)}")
         short = next((place for place, row in enumerate(rows, 2) if len(row) != len(columns)), None)

@@ -80,9 +80,16 @@ def _marks(root: Path) -> dict[str, list[Any]]:
     if not root.is_dir():
         return {}
     with os.scandir(root) as entries:
-        folders = [entry.name for entry in entries if entry.is_dir() and not entry.name.startswith(".")]
-    folders = [name for name in folders if not links_out(root / name, root)]
+        folders = [entry.name for entry in entries if not entry.name.startswith(".") and _is_inside(entry, root)]
     return {name: [_stamp(root / name / file) for file in _WATCHED] for name in folders}
+
+
+def _is_inside(entry: os.DirEntry, root: Path) -> bool:
+    """Whether an entry of root is a folder that leads nowhere else, and that this program may look into."""
+    try:
+        return entry.is_dir() and not links_out(Path(entry.path), root)
+    except OSError:  # also where it is deleted at this moment
+        return False
 
 
 def _stamp(path: Path) -> list[int] | None:

@@ -27,7 +27,7 @@ from l2d_core.common.files import write_whole
 from l2d_core.config import RunConfig
 from l2d_core.runs.folder import is_done, open_run
 from l2d_core.runs.lock import hold
-from l2d_core.sweeps.machine import plan_workers, visible_gpus
+from l2d_core.sweeps.machine import plan_workers, require_counts, visible_gpus
 from l2d_core.sweeps.results import Outcome, measures_of, sweep_table
 from l2d_core.sweeps.worker import first_cause, keys_in_hand, reason, train_run
 
@@ -93,8 +93,11 @@ def run_many(
     for name, outcome in (found | {name: _initial_outcome(out, name, one) for name, one in configs.items()}).items():
         change(name, outcome)
     queued = [name for name in configs if outcomes[name].state == "queued"]
+    require_counts(workers, threads)
     if queued and scheduler is None:
-        workers, threads = plan_workers(device, len(queued), workers, threads)
+        needed = workers and min(workers, len(queued))
+        workers, threads = plan_workers(device, len(queued), needed, threads)
+    save()  # a folder that cannot be written ends it before processes are started
     if queued:
         with open_cluster(scheduler, workers=workers, device=device) as client:
             runs = {name: submit(client, configs[name], out / name, data_root, device, threads) for name in queued}
@@ -107,7 +110,6 @@ def _see_through(
 ) -> None:
     """Report runs that start and end, and save the table, until all have ended or an interrupt ends them."""
     running = set()
-    save()
     try:
         for name, outcome in _follow(client, runs):
             change(name, outcome)

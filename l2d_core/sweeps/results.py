@@ -1,5 +1,6 @@
 """The outcomes of many runs: their states, one table of their measures, and lines for a terminal as they end."""
 
+import io
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -77,7 +78,11 @@ def _show(column: str, value: Any) -> str:
 
 
 def tell(stream: Any) -> Callable[[str, Mapping[str, Outcome]], None]:
-    """on_change for `run_many`: a line for each run that ends; on a terminal, counts below them."""
+    """on_change for `run_many`: a line for each run that ends; on a terminal, counts below them.
+
+    stream: None where there is none, as in a program that was started with a closed output.
+    """
+    stream = io.StringIO() if stream is None else stream
 
     def on_change(name: str, outcomes: Mapping[str, Outcome]) -> None:
         outcome, counts = outcomes[name], Counter(outcome.state for outcome in outcomes.values())

@@ -123,7 +123,7 @@ WEIGHTS = [
     ("no sides", weights(network(image_shape=[])), "cannot be read"),
     ("many channels", weights(network(image_shape=[3 * 10**6, 8, 8])), "must have the shape"),
     ("gigabytes", weights(network(**WIDE)), "must have the shape"),
-    ("endless layers", weights(network(**DEEP)), "option depth of its network must be at most 10,000"),
+    ("endless layers", weights(network(**DEEP)), "depth of model 'wide_resnet' must be at most 10,000"),
     ("other weights", weights(network()), "must have the shape .*, got nothing"),
 ]
 

@@ -137,13 +137,30 @@ def test_a_lying_header_inside_the_zip_is_refused(content, load):
         load(scores_bytes(named_scores(), logits=content))
 
 
+@pytest.mark.parametrize("code", [0xD800, 0x110000])
+@pytest.mark.parametrize("name", ["ids", "class_names", "expert_names"])
+def test_texts_that_no_page_can_show_are_refused(load, name, code):
+    texts = np.asarray(getattr(named_scores(), name)).astype("<U9")
+    texts.view(np.uint32)[0] = code
+    with pytest.raises(ValueError, match=f"{name} must be text in Unicode"):
+        load(scores_bytes(named_scores(), **{name: npy(texts)}))
+
+
+def test_names_of_a_strangers_arrays_are_quoted_in_short(load):
+    names = [f"\x1b[2J{number}{'y' * 60_000}" for number in range(100)]
+    with pytest.raises(ValueError, match="the scores file lacks") as lacking:
+        load(scores_bytes(named_scores(), labels=None, **{name: npy(0) for name in names}))
+    assert len(str(lacking.value)) < 2_000
+    assert "\x1b" not in str(lacking.value)
+
+
 def test_items_of_no_size_are_refused_before_they_become_texts(load):
-    with pytest.raises(ValueError, match="its array class_names has items of no size"):
+    with pytest.raises(ValueError, match="its array 'class_names' has items of no size"):
         load(scores_bytes(named_scores(), class_names=claim((3,), descr="<U0")))
 
 
 def test_names_are_counted_before_they_become_texts(load, monkeypatch):
-    monkeypatch.setattr(data, "_as_texts", Mock(side_effect=AssertionError("texts were made")))
+    monkeypatch.setattr(data, "as_texts", Mock(side_effect=AssertionError("texts were made")))
     with pytest.raises(ValueError, match=r"logits must have shape \(any, 1002\), got \(5, 4\)"):
         load(scores_bytes(named_scores(), class_names=npy(np.arange(1000).astype(str))))
     monkeypatch.setattr(data, "MAX_NAMES", 999)

@@ -4,6 +4,7 @@ import gc
 import io
 import json
 import os
+import tracemalloc
 import zipfile
 from dataclasses import replace
 from html import unescape
@@ -279,7 +280,7 @@ def test_a_file_that_unpacks_to_more_than_is_allowed_is_refused_before_it_is_unp
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("logits.npy", bytes(5_000_000))
     monkeypatch.setattr(uploads, "MAX_UNPACKED_BYTES", 1_000_000)
-    with pytest.raises(ValueError, match=r"bomb\.npz unpacks to 5,000,000 bytes"):
+    with pytest.raises(ValueError, match=r"bomb\.npz: .*unpacks to 5,000,000 bytes"):
         Uploads().add(stream.getvalue(), "bomb.npz")
 
 
@@ -293,6 +294,36 @@ def test_limits_are_kept_by_the_uploads_themselves(monkeypatch):
     brought.add(csv_of(table_of(made_scores())), "a.csv")
     with pytest.raises(ValueError, match="at most 1 files"):
         brought.add(csv_of(table_of(made_scores())), "b.csv")
+
+
+def test_more_cases_than_a_comparison_bears_are_refused(monkeypatch, tmp_path):
+    monkeypatch.setattr(uploads, "MAX_CASES", 100)
+    made = made_scores()
+    for name, data in (("a.csv", csv_of(table_of(made))), ("a.npz", npz_of(made, tmp_path))):
+        with pytest.raises(ValueError, match=f"a.{name[2:]}.* at most 100 (rows|cases), got {len(made):,}"):
+            Uploads().add(data, name)
+
+
+def test_files_that_take_too_much_memory_together_are_refused_until_some_are_removed(monkeypatch, tmp_path):
+    brought, made = Uploads(), made_scores()
+    monkeypatch.setattr(uploads, "MAX_HELD_BYTES", 3 * made.logits.nbytes)
+    key = brought.add(npz_of(made, tmp_path), "a.npz")
+    with pytest.raises(ValueError, match=r"b was not taken: with it, your files would take .* MB of memory"):
+        brought.add(npz_of(made, tmp_path), "b.npz")
+    brought.remove(key)
+    assert brought.add(npz_of(made, tmp_path), "b.npz")
+
+
+def test_the_index_of_an_npz_is_counted_before_it_is_read():
+    entry = b"PK\x01\x02" + bytes(24) + b"\x01\x00" + bytes(16) + b"a"
+    index = entry * 100_000
+    end = b"PK\x05\x06" + bytes(8) + len(index).to_bytes(4, "little") + bytes(6)
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="it holds 100,000 arrays, allowed are 1,000"):
+        Uploads().add(b"PK\x03\x04" + index + end, "many.npz")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * len(index)
 
 
 def test_validation_predictions_let_an_upload_be_recalibrated(app, tmp_path):

@@ -6,9 +6,11 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import fields
 from pathlib import Path
+from unittest.mock import Mock
 
 import psutil
 import pytest
@@ -16,11 +18,14 @@ from dask.config import set as set_dask
 from dask_processes import dask_cluster
 from small_jobs import LONG, SHORT, wait_until
 
+from app.jobs import folder as job_folder
 from app.jobs.board import JobBoard, Link, NoSuchJob, NotYours
 from app.jobs.cluster_process import NICENESS
 from app.jobs.folder import JOB
 from app.jobs.trainer import Trainer
+from app.kit.processes import EXPENDABLE
 from l2d_core.evaluation.epoch_report import EpochReport
+from l2d_core.runs import index
 from l2d_core.runs.folder import read_environment, read_history, verify_run
 from l2d_core.runs.index import index_runs
 from l2d_core.runs.log import add_line
@@ -86,6 +91,8 @@ def test_a_job_that_is_stopped_keeps_its_best_and_goes_on_when_it_is_resumed(boa
     wait_for(board, link, "running")
     wait_until(lambda: board.look(link.id).progress, "a speed")
     assert os.getpriority(os.PRIO_PROCESS, trainer(board, link).pid) >= NICENESS
+    if sys.platform == "linux":  # which ends it rather than the server, where memory runs out
+        assert Path(f"/proc/{trainer(board, link).pid}/oom_score_adj").read_text().strip() == str(EXPENDABLE)
     wait_for_epochs(board, link, 1)
     board.stop(link)
     assert state(board, link) in ("stopping", "stopped")
@@ -255,6 +262,36 @@ def test_a_link_out_of_the_folder_of_runs_is_not_followed(idle, tmp_path_factory
         with pytest.raises(NoSuchJob):
             act(link.id)
     assert not len(index_runs(idle.root))
+
+
+def test_a_folder_that_is_deleted_or_may_not_be_read_hides_no_other_training(idle, monkeypatch):
+    kept, lost = idle.start("kept", SHORT), idle.start("lost", SHORT)
+    look_for_links = job_folder.links_out
+
+    def links_out(place, root):
+        if place.name == lost.id:
+            raise PermissionError(13, "Permission denied", str(place))
+        return look_for_links(place, root)
+
+    monkeypatch.setattr(job_folder, "links_out", links_out)
+    monkeypatch.setattr(index, "links_out", links_out)
+    assert [view.id for view in idle.list()] == [kept.id]
+    assert list(index_runs(idle.root)["run"]) == [kept.id]
+    with pytest.raises(NoSuchJob):
+        idle.look(lost.id)
+
+
+def test_a_moment_without_threads_refuses_one_training_and_not_all_later_ones(tmp_path, monkeypatch):
+    board, begun = JobBoard(tmp_path, data_root=Path("nowhere")), threading.Event()
+    monkeypatch.setattr(Trainer, "_run", lambda _: begun.set())
+    with monkeypatch.context() as moment:
+        moment.setattr(threading.Thread, "start", Mock(side_effect=RuntimeError("can't start new thread")))
+        with pytest.raises(OSError, match="no more threads at the moment"):
+            board.start("refused", SHORT)
+    assert board.list() == []
+    board.start("taken", SHORT)
+    assert begun.wait(20)
+    assert [view.name for view in board.list()] == ["taken"]
 
 
 def test_messages_and_logs_name_no_path_of_the_server(idle):

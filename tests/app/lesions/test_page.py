@@ -543,14 +543,14 @@ def test_a_lasso_takes_the_test_cases_in_it_and_no_uploads():
 
 @pytest.mark.usefixtures("calls")
 def test_the_map_shows_the_test_cases_and_the_uploads():
-    app = choose_view(upload(open_lesions(), ("a.png", colour(9)), ("b.png", colour(90))), "map")
+    app = choose_view(upload(open_lesions(), ("a.png", colour(9)), ("<i>b.png", colour(90))), "map")
     assert_sound(app)
     for coloured in ("right", "risk"):
         app.segmented_control(key="lesion_colour").set_value(coloured).run()
         assert_sound(app)
     traces = json.loads(app.get("plotly_chart")[0].proto.spec)["data"]
     assert [trace["name"] for trace in traces] == ["predicted risk", "your images"]
-    assert traces[-1]["text"] == ["a.png", "b.png"]
+    assert traces[-1]["text"] == ["a.png", "&lt;i&gt;b.png"]
 
 
 @pytest.mark.usefixtures("calls")

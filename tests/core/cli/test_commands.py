@@ -1,5 +1,6 @@
 """The command line: quick help, errors in one line, exit codes, and a bank made from end to end."""
 
+import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -17,6 +18,7 @@ from l2d_core.pretraining import image_bank
 from l2d_core.runs.folder import open_run, verify_run
 from l2d_core.runs.lock import hold
 from l2d_core.runs.shipped import SHIPPED
+from l2d_core.sweeps.results import Outcome, tell
 
 
 def run(*arguments):
@@ -202,8 +204,10 @@ def test_an_interrupt_before_anything_is_there_is_told_plainly(made, tmp_path, c
         (["--dataset", "cifar10", "--data-root", "nowhere"], "there is no CIFAR-10 in nowhere. Three ways to get it: "),
         (["--config", "nowhere.json"], "nowhere.json"),
         (["--epochs", "1" + "0" * 60], "epochs must be at most"),
-        (["--model", "wide_resnet", "--model-options", "depth=10", "width=100000000000"], "cannot be made with"),
-        (["--model", "wide_resnet", "--model-options", "depth=100000000000000000006"], "depth must be"),
+        (["--model", "wide_resnet", "--model-options", "depth=10", "width=100000000000"], "width of model"),
+        (["--model", "wide_resnet", "--model-options", "depth=10", "width=9999"], " GB of memory"),
+        (["--model", "wide_resnet", "--model-options", "depth=100000000000000000006"], "depth of model"),
+        (["--expert", "right_on", "--classes", "1" + "0" * 30], "expert.classes must lie in 0..1e+09, got 1000"),
     ],
 )
 def test_a_training_that_cannot_start_is_told_in_one_line_with_exit_code_2(made, tmp_path, capsys, options, message):
@@ -213,6 +217,19 @@ def test_a_training_that_cannot_start_is_told_in_one_line_with_exit_code_2(made,
     assert message in told
     assert told.count("\n") == 1
     assert not (tmp_path / "run").exists()
+
+
+def test_settings_of_a_stranger_do_not_command_the_terminal(tmp_path, capsys):
+    for name, value in (("surrogate", "\x1b]0;title\x07"), ("dataset_options", {"\x1b[2J": []})):
+        (tmp_path / "config.json").write_text(json.dumps({name: value}))
+        assert main(["train", "--config", str(tmp_path / "config.json"), "--out", str(tmp_path / "run")]) == 2
+    told = capsys.readouterr()
+    assert "\x1b" not in told.out + told.err
+    assert "\ufffd[2J must be" in told.err
+
+
+def test_a_sweep_goes_on_where_there_is_no_output():
+    tell(None)("a", {"a": Outcome("done")})
 
 
 @pytest.mark.parametrize("out", [".", ""])

@@ -245,3 +245,10 @@ def test_among_names_a_number_is_a_place_and_minus_one_is_not_asked():
 def test_a_column_without_a_name_is_no_column():
     with pytest.raises(ValueError, match="the table lacks the columns ''"):
         to_scores(table_of(random_scores(2)), replace(COLUMNS, label=""), surrogate="softmax", domain="logits")
+
+
+def test_one_long_id_does_not_make_all_others_take_its_room():
+    scores = random_scores(100_000)
+    table = table_of(scores, case=["x" * 200, *("abcdefghijklmn" for _ in range(99_999))])  # 80 MB as numpy has it
+    with pytest.raises(ValueError, match="case must hold ids of similar length, got one of 200 characters at row 0"):
+        to_scores(table, COLUMNS, surrogate="softmax", domain="logits")

@@ -13,6 +13,7 @@ import torch
 from made_runs import CONFIG, report, some_scores, write_run
 
 from l2d_core.common.files import write_whole
+from l2d_core.config import MAX_EPOCHS
 from l2d_core.evaluation.epoch_report import EpochReport
 from l2d_core.runs import folder as runs
 from l2d_core.runs.folder import (
@@ -45,6 +46,15 @@ def test_a_run_is_read_back_as_it_was_written(folder):
     np.testing.assert_array_equal(run.validation.logits, some_scores().logits)
     np.testing.assert_array_equal(run.test.logits, some_scores(seed=1).logits)
     assert run.load_model()(torch.zeros(2, 3, 8, 8)).shape == (2, 4)
+
+
+def test_the_history_of_the_longest_run_can_be_read(folder):
+    header, row = (folder / "history.csv").read_text(encoding="utf-8").splitlines()[:2]
+    numbers = row.partition(",")[2]
+    lines = [header, *(f"{epoch},{numbers}" for epoch in range(1, MAX_EPOCHS + 1))]
+    (folder / "history.csv").write_text("\n".join(lines), encoding="utf-8")
+    assert (folder / "history.csv").stat().st_size > 4 * 2**20
+    assert len(read_history(folder)) == MAX_EPOCHS
 
 
 def test_the_history_keeps_every_digit_and_missing_numbers(folder):

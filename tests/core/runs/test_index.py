@@ -180,3 +180,8 @@ def test_a_run_without_validation_scores_is_told_as_any_other_and_its_test_score
     assert len(test) == row["test_cases"]
     with pytest.raises(ValueError, match=f"lacks {VALIDATION}"):
         open_run(root / "a")
+
+
+def test_a_link_that_leads_to_itself_hides_no_run(root):
+    (root / "loop").symlink_to(root / "loop")
+    assert list(index_runs(root)["run"]) == ["a"]

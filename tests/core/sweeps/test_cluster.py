@@ -320,10 +320,36 @@ def test_each_worker_gets_a_gpu_in_turn(monkeypatch):
     assert plan_workers("cuda:1", 20) == (1, 8)
 
 
-@pytest.mark.parametrize("wrong", [{"workers": 0}, {"threads": -1}, {"device": "tpu"}, {"device": "tpu", "workers": 1}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"workers": 0},
+        {"threads": -1},
+        {"device": "tpu"},
+        {"device": "tpu", "workers": 1},
+        {"threads": 10**5},
+        {"workers": 10**6},
+        {"threads": 10**5, "scheduler": "tcp://127.0.0.1:9"},
+    ],
+)
 def test_what_an_embedded_cluster_cannot_be_is_named(tmp_path, wrong):
     with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be "):
         run_many({"a": DIGITS}, data_root="", out=tmp_path, **wrong)
+
+
+def test_a_folder_that_cannot_be_written_is_said_before_processes_are_started(tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "open_cluster", Mock(side_effect=AssertionError))
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(OSError, match="file"):
+        run_many({"a": DIGITS}, data_root="", out=tmp_path / "file", device="cpu")
+
+
+def test_no_more_workers_are_started_than_there_are_runs(tmp_path, monkeypatch):
+    opened = Mock(side_effect=InterruptedError)
+    monkeypatch.setattr(cluster, "open_cluster", opened)
+    with pytest.raises(InterruptedError):
+        run_many({"a": DIGITS}, data_root="", out=tmp_path, device="cpu", workers=1_000)
+    assert opened.call_args.kwargs["workers"] == 1
 
 
 def test_a_scheduler_that_is_not_there_is_an_error_of_the_system(tmp_path):
