@@ -12,6 +12,7 @@ from pathlib import Path
 
 from l2d_core.common.files import open_regular
 from l2d_core.common.json_fields import read_text_file
+from l2d_core.common.names import printable
 from l2d_core.config import RunConfig
 from l2d_core.evaluation.epoch_report import EpochReport
 from l2d_core.runs.folder import CONFIG, read_environment, split_notes
@@ -66,7 +67,7 @@ def add_line(folder: str | os.PathLike, text: str) -> None:
     if (Path(folder) / CONFIG).is_file():
         stamp = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
         with suppress(OSError), open_regular(Path(folder) / LOG, "a", encoding="utf-8") as file:
-            file.write(f"{stamp} {text}\n")
+            file.write(f"{stamp} {printable(' '.join(text.splitlines()))}\n")
 
 
 def read_log(folder: str | os.PathLike) -> str:

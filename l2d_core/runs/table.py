@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from l2d_core.calibration.binned import calibration_error
+from l2d_core.common.names import printable
 from l2d_core.data import Scores
 from l2d_core.evaluation.accuracy import Statistic, accuracies
 from l2d_core.evaluation.deferral import defer_by_argmax
@@ -53,7 +54,7 @@ def markdown_table(runs: Sequence[Run], split: str) -> str:
 def markdown_rows(rows: Sequence[Sequence[str]]) -> str:
     """Rows of texts as a table, the first one its head."""
     # Not pandas' to_markdown: it needs another package, pads every cell, and lets a "|" in a name break the table.
-    lines = [" | ".join(" ".join(text.split()).replace("|", "\\|") for text in row) for row in rows]
+    lines = [" | ".join(printable(" ".join(text.split())).replace("|", "\\|") for text in row) for row in rows]
     return "\n".join(f"| {line} |" for line in [lines[0], " | ".join(["---"] * len(rows[0])), *lines[1:]])
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from l2d_core.common.json_fields import flatten
+from l2d_core.common.names import printable
 from l2d_core.config import RunConfig
 from l2d_core.evaluation.measures import measure_of, name_of_column
 from l2d_core.runs.folder import Run
@@ -89,7 +90,7 @@ def tell(stream: Any) -> Callable[[str, Mapping[str, Outcome]], None]:
         said = ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
         clear = "\r\033[K" if stream.isatty() else ""
         if outcome.state not in ("queued", "running"):
-            message = f": {outcome.message}" if outcome.message else ""
+            message = f": {printable(outcome.message)}" if outcome.message else ""
             stream.write(f"{clear}{name} {outcome.state}{message} ({said})\n")
         elif stream.isatty():
             stream.write(f"{clear}{said}")

@@ -17,7 +17,9 @@ from l2d_core.models import backbones
 from l2d_core.pretraining import image_bank
 from l2d_core.runs.folder import open_run, verify_run
 from l2d_core.runs.lock import hold
+from l2d_core.runs.log import add_line, read_log
 from l2d_core.runs.shipped import SHIPPED
+from l2d_core.runs.table import markdown_rows
 from l2d_core.sweeps.results import Outcome, tell
 
 
@@ -225,7 +227,17 @@ def test_settings_of_a_stranger_do_not_command_the_terminal(tmp_path, capsys):
         assert main(["train", "--config", str(tmp_path / "config.json"), "--out", str(tmp_path / "run")]) == 2
     told = capsys.readouterr()
     assert "\x1b" not in told.out + told.err
-    assert "\ufffd[2J must be" in told.err
+    assert r"\x1b[2J must be" in told.err
+
+
+def test_what_a_log_and_a_table_repeat_does_not_command_the_terminal(tmp_path, capsys):
+    folder = write_run(tmp_path / "run")
+    add_line(folder, "bad \x1b[2J name,  two\nlines")
+    tell(sys.stdout)("a", {"a": Outcome("failed", "bad \x1b[2J name")})
+    print(markdown_rows([["bad \x1b[2J name"]]))
+    told = read_log(folder), *capsys.readouterr().out.splitlines()[:2]
+    assert [r" \x1b[2J name" in text for text in told] == [True] * 3
+    assert told[0].endswith("name,  two lines\n")
 
 
 def test_a_sweep_goes_on_where_there_is_no_output():
