@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from l2d_core.common.array_files import as_texts, load_arrays, save_arrays
+from l2d_core.common.array_files import as_texts, load_arrays, require_few_rows, save_arrays
 from l2d_core.common.checks import brief, list_names, require_finite, require_known, require_range, require_shape
 from l2d_core.surrogates import SURROGATES
 
@@ -207,7 +207,7 @@ class Scores:
         """
         arrays = load_arrays(source, max_bytes)
         try:
-            _require_few_cases(arrays, max_cases)
+            require_few_rows(arrays, max_cases)
             return cls._of(arrays, surrogates)
         except ValueError as problem:
             if not isinstance(source, str | os.PathLike):
@@ -240,13 +240,6 @@ class Scores:
             expert_names=tuple(texts["expert_names"].tolist()),
             surrogate=str(texts["surrogate"]),
         )
-
-
-def _require_few_cases(arrays: Mapping[str, np.ndarray], most: float) -> None:
-    """Raise ValueError before ids that are numbers take many times their size as texts."""
-    for name, array in arrays.items():
-        if array.ndim and len(array) > most:
-            raise ValueError(f"{brief(name)} must be of at most {most:,} cases, got {len(array):,}")
 
 
 def split_by_group(

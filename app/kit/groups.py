@@ -21,7 +21,7 @@ BANDS = ((30, "0-29"), (45, "30-44"), (60, "45-59"), (75, "60-74"), (np.inf, "75
 AGES = ("age", "age_approx")
 TITLES = {"age": "age", "sex": "sex", "localization": "site"}
 SMALL = 30  # cases, below which a group gets no interval and no finding
-MAX_GROUPS = 20
+MAX_GROUPS, MAX_LETTERS = 20, 80
 RESAMPLES = 500
 _TABLE = """
 <p class="finding">{{ finding }}</p>
@@ -123,12 +123,13 @@ def measured(cases: Cases, groups: np.ndarray, is_raw: bool) -> pd.DataFrame:
 def groupings(table: pd.DataFrame) -> dict[str, np.ndarray]:
     """The columns by which N cases can be grouped: title -> (N,) text; ages in BANDS, missing values as UNKNOWN.
 
-    Columns of one value, or of more than MAX_GROUPS, are left out.
+    Columns of one value, or of more than MAX_GROUPS, are left out. Names are cut: numpy reserves the length of the
+    longest for each case.
     """
     found = {}
     for name in map(str, table.columns):
         column = table[name]
-        texts = column.map(lambda value: UNKNOWN if _is_missing(value) else f"{value}")
+        texts = column.map(lambda value: UNKNOWN if _is_missing(value) else f"{value}"[:MAX_LETTERS])
         if name.lower() in AGES:
             texts = texts.map(band_of)
         if 2 <= texts.nunique() <= MAX_GROUPS:

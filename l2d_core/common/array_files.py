@@ -116,3 +116,10 @@ def as_texts(name: str, array: np.ndarray) -> np.ndarray:
     if codes.size and (codes.max() > sys.maxunicode or ((codes >= 0xD800) & (codes <= 0xDFFF)).any()):
         raise ValueError(f"{name} must be text in Unicode, got what is no letter of it")
     return array
+
+
+def require_few_rows(arrays: Mapping[str, np.ndarray], most: float) -> None:
+    """Raise ValueError where an array has more rows; as texts, numbers would take many times their size."""
+    for name, array in arrays.items():
+        if array.ndim and len(array) > most:
+            raise ValueError(f"{brief(name)} must have at most {most:,} rows, got {len(array):,}")

@@ -36,3 +36,8 @@ def test_a_group_is_called_worse_only_where_its_interval_lies_below_the_value_of
     found = groups.finding(table, "classes", is_raw=True)
     assert found.startswith(said)
     assert "nan" not in found
+
+
+def test_a_long_name_of_a_group_does_not_take_its_room_in_every_case():
+    found = groups.groupings(pd.DataFrame({"hospital": ["x" * 100_000, "b"] * 500}))
+    assert found["hospital"].nbytes <= 1_000 * 4 * groups.MAX_LETTERS
