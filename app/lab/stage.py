@@ -68,7 +68,11 @@ def draw(
     """
     with _TURN:
         sentence, cards = st.empty(), st.empty()
-        tables = _tables(result, lambda: fit(sentence))
+        try:
+            tables = _tables(result, lambda: fit(sentence))
+        except (OSError, ValueError) as problem:
+            sentence.error(str(problem))
+            return
         reference = state.pinned() or before
         view, is_overlaid = _draw_choice(Shown(name, tables, result.curves), reference, note)
         sentence.html(render('<p class="message">{{ text }}</p>', text=message.sentence(view, tables)))

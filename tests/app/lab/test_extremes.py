@@ -87,3 +87,19 @@ def test_what_is_wrong_with_a_fit_is_said_and_the_next_one_is_tried(monkeypatch)
         assert not charts(app)
     assert_sound(app.run())
     assert len(charts(app)) == 3
+
+
+def test_a_system_that_never_asks_or_always_does_is_said_so_in_words():
+    assert ("One-vs-all system", "% kept: never asks") in cards(uniform("digits", 0, seeds=1))
+    assert ("One-vs-all system", "% kept: always asks") in cards(uniform("digits", 100, seeds=1))
+    assert ("One-vs-all system", "% kept") in cards(uniform("digits", 60, seeds=1))
+
+
+@pytest.mark.usefixtures("no_banks")
+def test_what_is_shipped_needs_no_feature_bank_and_other_bins_of_it_do():
+    app = open_lab()
+    assert_sound(app)
+    assert len(charts(app)) == 3
+    app.slider(key="bins").set_value(10).run()
+    assert ["pretrain features" in error.value for error in app.error] == [True]
+    assert not app.exception
