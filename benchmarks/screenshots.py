@@ -19,12 +19,14 @@ DOCS = PROGRAM / "docs"
 SIZE = {"width": 1400, "height": 900}
 DONE = """() =>
     document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning' &&
-    !document.querySelector('[data-stale=true]')"""
+    !document.querySelector('[data-stale=true], [data-testid=stSkeleton]') &&
+    [...document.querySelectorAll('[data-testid=stVegaLiteChart]')].every((one) => one.querySelector('svg, canvas'))"""
+PATIENCE_MS = 180_000
 
 
 def _drawing(page: Page) -> None:
     page.get_by_role("button", name="Try a drawn example").click()
-    page.locator('[class*="st-key-card"], img').first.wait_for()
+    page.get_by_text("Drop images above").wait_for(state="detached")
 
 
 def _nothing(_page: Page) -> None:
@@ -49,11 +51,13 @@ def take(address: str) -> None:
         browser = launch(playwright)
         for name, (path, act) in PICTURES.items():
             page = browser.new_page(viewport=SIZE, color_scheme="light")
+            page.set_default_timeout(PATIENCE_MS)
             page.goto(f"{address}/{path}")
             page.get_by_role("heading", level=1).wait_for()
-            page.wait_for_function(DONE, timeout=60_000)
             act(page)
-            page.wait_for_timeout(4000)  # charts are drawn after the script
+            page.wait_for_timeout(1000)
+            page.wait_for_function(DONE)
+            page.wait_for_timeout(2000)  # what moves comes to rest
             picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
             picture.quantize(128).save(DOCS / f"{name}.png", optimize=True)
             print(DOCS / f"{name}.png", (DOCS / f"{name}.png").stat().st_size)

@@ -58,7 +58,8 @@ _SHEET = """
 .st-key-lab .kpi {padding: .3rem .6rem;}
 .st-key-lab .kpi .pair {display: flex; gap: .3rem; align-items: baseline; white-space: nowrap;}
 .st-key-lab .kpi .value {font-size: 1.2rem; line-height: 1.2;}
-.st-key-lab h1 {font-size: 1.4rem;}
+[data-testid="stMainBlockContainer"] .st-key-lab h1 {font-size: 1.4rem; padding-bottom: .5rem;}
+[data-testid="stMainBlockContainer"] .st-key-lab h2 {padding-bottom: .5rem;}
 @media (max-width: 900px) {
   .st-key-stage-charts [data-testid="stHorizontalBlock"] {flex-wrap: wrap;}
   .st-key-stage-charts [data-testid="stColumn"] {flex: 1 1 100%; min-width: 100%;}

@@ -65,6 +65,26 @@ def test_the_lesson_is_read_and_answered_by_keyboard_alone(page, server):
     expect(page.get_by_role("heading", level=1)).to_be_in_viewport()
 
 
+def test_back_leads_through_the_steps_of_the_lesson_and_to_it_from_another_page(page, server):
+    open_page(page, server, "learn", step=4)
+    for step, title in ((5, "5. "), (6, "6. ")):
+        page.get_by_role("button", name="Next").click()
+        expect(page.get_by_role("heading", name=re.compile(f"^{title}"))).to_be_visible()
+        page.wait_for_url(re.compile(rf"step={step}"))
+        wait_for_run(page)
+    for title in ("5. ", "4. "):
+        page.go_back()
+        expect(page.get_by_role("heading", name=re.compile(f"^{title}"))).to_be_visible()
+        wait_for_run(page)
+    page.go_forward()
+    expect(page.get_by_role("heading", name=re.compile("^5. "))).to_be_visible()
+    page.get_by_role("link", name="Home").click()
+    page.get_by_role("heading", name="Learning to defer").wait_for()
+    page.go_back()
+    expect(page.get_by_role("heading", name=re.compile("^5. "))).to_be_visible()
+    assert page.get_by_text("encountered an error").count() == 0
+
+
 def test_a_full_link_is_one_entry_of_the_history_and_back_never_fails(page, server):
     page.goto("about:blank")
     before = page.evaluate("history.length")
