@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -339,15 +340,23 @@ def test_a_request_that_cannot_be_met_is_refused(settings, message):
         Request(**{"seeds": (0, 1), **settings})
 
 
-@pytest.fixture
-def kept(results, tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def written(results, tmp_path_factory):
     """A folder with all of these results."""
-    for name in set(REPRODUCTIONS) - set(results):
-        monkeypatch.delitem(REPRODUCTIONS, name)
-    for name, result in results.items():
-        monkeypatch.setitem(REPRODUCTIONS, name, lambda _request, result=result: result)
-    assert [name for name, _ in reproduce_all(DIGITS, tmp_path)] == [*REPRODUCTIONS]
-    return tmp_path
+    folder = tmp_path_factory.mktemp("written")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in set(REPRODUCTIONS) - set(results):
+            patch.delitem(REPRODUCTIONS, name)
+        for name, result in results.items():
+            patch.setitem(REPRODUCTIONS, name, lambda _request, result=result: result)
+        assert [name for name, _ in reproduce_all(DIGITS, folder)] == [*REPRODUCTIONS]
+    return folder
+
+
+@pytest.fixture
+def kept(written, tmp_path):
+    """A copy of it."""
+    return Path(shutil.copytree(written, tmp_path / "kept"))
 
 
 def test_what_was_kept_is_read_as_it_was(results, kept):
