@@ -10,6 +10,7 @@ from lab_page import APP, LAB, open_home
 
 from app.fits import shared
 from app.home import make_table, state, table
+from app.lab import first
 from l2d_core.common.paths import PROGRAM
 from l2d_core.datasets import cifar10
 
@@ -109,11 +110,11 @@ def test_the_shipped_numbers_are_those_of_the_lab_for_the_same_expert():
 def test_the_primary_button_opens_the_lab_with_the_settings_of_the_shipped_numbers(monkeypatch):
     asked = []
 
-    def refuse(key, *_, **__):
-        asked.append(key)
-        raise ValueError("no fit here")
+    def refuse(settings, _binning):
+        asked.append(settings)
+        raise ValueError("nothing is shown here")
 
-    monkeypatch.setattr(shared.fit_board(), "get", refuse)
+    monkeypatch.setattr(first, "result", refuse)
     for percent in (60, table.DEFAULT):
         lab = home_at(percent).button[0].click().run()
         assert lab.title[0].value == "Live lab"
