@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 from lab_page import APP, LAB, open_home
 
-from app.fits import shared
 from app.home import make_table, state, table
 from app.lab import first
 from l2d_core.common.paths import PROGRAM
