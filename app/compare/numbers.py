@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from app.kit.html import render
 from app.kit.looks import Look
-from app.kit.numbers import bins_of_ece, percent
+from app.kit.numbers import bins_of_ece, p_value, percent
 from l2d_core.comparison.difference import Difference
 from l2d_core.evaluation.accuracy import Statistic, averages
 from l2d_core.evaluation.measures import MEASURES
@@ -145,10 +145,9 @@ def calibration_table(names: Sequence[str], numbers: Sequence[Numbers]) -> pd.Da
 
 def is_calibrated_words(numbers: Numbers) -> str:
     """The result of the test of calibration, and on which side the estimates err, as plain text."""
-    p_value = numbers["kuiper_p_value"]
-    found = MEASURES["kuiper_p_value"].text(p_value.value or 0.0)
+    found = numbers["kuiper_p_value"]
     return (
-        f"Is it calibrated? Kuiper's test: p {found if found.startswith('<') else f'= {found}'}, n = {p_value.n:,}. "
+        f"Is it calibrated? Kuiper's test: {p_value(found.value or 0.0)}, n = {found.n:,}. "
         f"ECE {percent(numbers['ece'].value)}: overconfidence {percent(numbers['overconfidence'].value)}, "
         f"underconfidence {percent(numbers['underconfidence'].value)}."
     )

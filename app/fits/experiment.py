@@ -19,7 +19,7 @@ from l2d_core.data import DeferralData, Scores
 from l2d_core.datasets import LAB_DATASETS, LabDataset
 from l2d_core.evaluation import summary
 from l2d_core.evaluation.deferral import defer_by_argmax
-from l2d_core.evaluation.estimator_view import risk_histogram
+from l2d_core.evaluation.estimator_view import corp, risk_histogram
 from l2d_core.evaluation.probabilities import estimators_of
 from l2d_core.experts.simulated import expert_correct_probability, per_class
 from l2d_core.lab import heads
@@ -99,6 +99,12 @@ def tables_of(scores: Mapping[str, Sequence[Scores]], truth: Truth, binning: Bin
         estimates={name: one.estimates for name, one in tables.items()},
         is_bounded={name: SURROGATES[loss].is_bounded[name] for loss, name in pairs},
     )
+
+
+def with_corp(tables: Tables, scores: Mapping[str, Sequence[Scores]]) -> Tables:
+    """The tables with those of the reliability diagrams without bins."""
+    pairs = estimators_of(list(scores))
+    return replace(tables, corp={name: corp(summary.pooled_view(scores[loss], name)) for loss, name in pairs})
 
 
 def _people(dataset: LabDataset, name: str) -> heads.People | None:

@@ -1,7 +1,7 @@
 """What the live lab draws of a fit: tables and plain arrays, so that it can be shown before torch is imported."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +20,8 @@ class Tables:
 
     summary: `summary.summarise`; reliability, above_one, risk, estimates: of `summary.chart_tables`; drawn: reliability
     without the cases in above_one; true_risk: the histogram of the true risk, None where it is known only by class.
-    is_bounded: whether no estimate can be above 1.
+    is_bounded: whether no estimate can be above 1. corp: of `estimator_view.corp`, empty unless asked for: it takes as
+    long as all others.
     """
 
     binning: Binning
@@ -32,6 +33,7 @@ class Tables:
     estimates: "Mapping[str, pd.DataFrame]"
     true_risk: "pd.DataFrame | None"
     is_bounded: Mapping[str, bool]
+    corp: "Mapping[str, pd.DataFrame]" = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,12 @@ def estimate(row: Row) -> str:
     return f"{scale * row['mean']:.{digits}f} ± {scale * row['half_width']:.{digits}f}{unit}"
 
 
+def p_value(value: float) -> str:
+    """A p-value, such as "p = 0.0123" or "p < 0.0001"."""
+    found = MEASURES["kuiper_p_value"].text(value)
+    return f"p {found}" if found.startswith("<") else f"p = {found}"
+
+
 def bins_in_words(bins: int, strategy: str) -> str:
     """What an ECE is taken over, such as "15 bins of equal width"."""
     return f"{bins} bins of {strategy.replace('_', ' ')}"

@@ -68,10 +68,19 @@ def coverage(
 
 
 def overlaid(
-    rows: Columns, looks: Sequence[Look], axes: tuple[str, str], *, ends: tuple[float, float], diagonal: bool
+    rows: Columns,
+    looks: Sequence[Look],
+    axes: tuple[str, str],
+    *,
+    ends: tuple[float, float],
+    diagonal: bool,
+    points: bool,
 ) -> Spec:
-    """One line per estimator; rows: title (of a look), when ("now" or "before"), x, y. ends: of the x axis."""
-    return with_data(_overlaid_spec(tuple(looks), axes, ends, diagonal), rows=rows)
+    """One line per estimator; rows: title (of a look), when ("now" or "before"), x, y. ends: of the x axis.
+
+    diagonal: of perfect calibration, in a chart of shares; points: at each row.
+    """
+    return with_data(_overlaid_spec(tuple(looks), axes, ends, diagonal, points), rows=rows)
 
 
 @lru_cache(maxsize=16)
@@ -174,8 +183,10 @@ def _rule_text(rules: alt.Chart, text: str, y: alt.Y, *, align: str, x: int) -> 
 
 
 @lru_cache(maxsize=16)
-def _overlaid_spec(looks: tuple[Look, ...], axes: tuple[str, str], ends: tuple[float, float], diagonal: bool) -> Spec:
-    color, shape, dash = _channels("title:N", looks, "" if diagonal else "stroke")
+def _overlaid_spec(
+    looks: tuple[Look, ...], axes: tuple[str, str], ends: tuple[float, float], diagonal: bool, points: bool
+) -> Spec:
+    color, shape, dash = _channels("title:N", looks, "" if points else "stroke")
     rows = alt.Chart(alt.NamedData("rows"))
     ticks = charts.TICKS if ends[1] < 2 else [0, 1, 2, 3]
     scale = alt.Scale(domain=list(ends), nice=False)
@@ -195,8 +206,9 @@ def _overlaid_spec(looks: tuple[Look, ...], axes: tuple[str, str], ends: tuple[f
     if diagonal:
         line = alt.Chart(pd.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]}))
         layers.insert(0, line.mark_line(color=GREY, strokeWidth=1.2).encode(x=x, y=y))
-        points = now.mark_point(filled=True, size=80).encode(color=color, shape=shape, opacity=opacity, tooltip=tooltip)
-        layers.append(points)
+    if points:
+        marks = now.mark_point(filled=True, size=80).encode(color=color, shape=shape, opacity=opacity, tooltip=tooltip)
+        layers.append(marks)
     if ends != (0.0, 1.0):  # estimates above 1, or risks below 0
         outside = (1.0, ends[1]) if ends[1] > 1 else (ends[0], 0.0)
         zone = alt.Chart(pd.DataFrame({"x": [outside[0]], "x2": [outside[1]]}))

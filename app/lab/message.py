@@ -28,6 +28,12 @@ def _reliability(tables: Tables) -> str:
     )
 
 
+def _corp(tables: Tables) -> str:
+    rows = numbers.rows_of(tables.summary, "estimator")
+    odds, own = (numbers.p_value(rows[name, "kuiper_p_value"]["mean"]) for name in ("odds", "sigmoid"))
+    return f"Are the estimates calibrated? Kuiper's test: {odds} for softmax odds, {own} for one-vs-all."
+
+
 def _above(tables: Tables) -> str:
     above = tables.above_one["odds"]
     if above.empty:
@@ -88,4 +94,4 @@ def _points(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
-_SENTENCES = {"reliability": _reliability, "above": _above, "risk": _risk, "accuracy": _accuracy}
+_SENTENCES = {"reliability": _reliability, "corp": _corp, "above": _above, "risk": _risk, "accuracy": _accuracy}

@@ -29,6 +29,10 @@ HOW_TO_READ = {
     "it says; below, worse. Lines through the points: 95 % Wilson intervals for one seed's cases. Grey band: where a "
     "calibrated estimator's point would fall at least 95 % of the time. Estimates above 1 count as 1 in the ECE, and "
     "are drawn in the shaded zone.",
+    "corp": "The curve is the increasing function of the estimate that is nearest to what came true (isotonic "
+    "regression), over the cases of all seeds. Grey band: where the curve of a calibrated estimator lies in 95 % of "
+    "samples of one seed's cases. Estimates above 1 count as 1. Bars: cases per bin; solid: expert right. The test "
+    "takes cases as independent; its p-values of the seeds are combined by twice their mean, at most 1.",
     "above": "How often an estimate takes which value, before anything is cut off. The solid part of a bar holds the "
     "cases in which the expert is right. Shaded: above 100 %, where no probability lies.",
     "risk": "Risk is 1 - P(the expert is right). Left of 0, shaded: estimates above 1, a negative risk. Grey outline, "
@@ -83,14 +87,16 @@ def draw(
 
 
 def _tables(result: LabResult, fit: Callable[[], LabResult]) -> Tables:
-    binning = state.binning()
-    if binning == result.tables.binning:
+    binning, without_bins = state.binning(), state.view() == "corp"
+    if binning == result.tables.binning and not without_bins:
         return result.tables
-    from app.fits.experiment import tables_of
+    from app.fits.experiment import tables_of, with_corp
 
     whole = result if result.truth is not None else fit()
     assert whole.truth is not None
-    return tables_of(whole.scores, whole.truth, binning)
+    same = binning == whole.tables.binning
+    tables = whole.tables if same else tables_of(whole.scores, whole.truth, binning)
+    return with_corp(tables, whole.scores) if without_bins else tables
 
 
 def _draw_choice(now: Shown, reference: Shown | None, note: str) -> tuple[str, bool]:

@@ -26,7 +26,13 @@ if TYPE_CHECKING:
 
 STRATEGIES = {"equal_width": "Equal width", "equal_mass": "Equal mass"}  # of bins
 HEAD_TITLES = {"linear": "Linear", "mlp": "Small MLP (one hidden layer)"}
-VIEWS = {"reliability": "Reliability", "above": "Above 1", "risk": "Risk", "accuracy": "Accuracy"}
+VIEWS = {
+    "reliability": "Reliability",
+    "corp": "Without bins",
+    "above": "Above 1",
+    "risk": "Risk",
+    "accuracy": "Accuracy",
+}
 FIRST = "cifar10"
 TRAIN_SIZES = (100, 300, 1000, 3000)
 ALL = "all"
@@ -166,6 +172,11 @@ def is_dragging() -> bool:
 def binning() -> Binning:
     """The bins of the charts."""
     return Binning(st.session_state.get(BINS, Binning.bins), st.session_state.get(BIN_KIND, Binning.strategy))
+
+
+def view() -> str:
+    """The view of the stage, one of VIEWS."""
+    return st.session_state.get(VIEW) or next(iter(VIEWS))
 
 
 def shown(result: Shown) -> Shown | None:

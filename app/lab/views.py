@@ -59,7 +59,8 @@ def draw(view: str, curves: Curves, tables: Tables, reference: Shown | None, is_
         from app.lab import charts
 
         lines = charts.rows_of(_lines(tables, reference, how))
-        spec = charts.overlaid(lines, looks, how.axes, ends=how.ends, diagonal=view == "reliability")
+        is_diagram = view in ("reliability", "corp")
+        spec = charts.overlaid(lines, looks, how.axes, ends=how.ends, diagonal=is_diagram, points=view == "reliability")
         _chart(spec, f"overlaid-{view}", f"{how.name} all estimators, overlaid", " ".join(texts.values()))
         return
     old = {} if reference is None else getattr(reference.tables, how.kind)
@@ -108,6 +109,23 @@ def _reliability_text(rows: Rows, estimator: str, bins: pd.DataFrame) -> str:
     )
 
 
+def _corp(tables: Tables, estimator: str, before: pd.DataFrame | None) -> kit_charts.Spec:
+    from app.kit import corp_chart
+
+    bins = tables.reliability[estimator]
+    return corp_chart.corp(tables.corp[estimator], bins, ESTIMATORS[estimator], before=before, side=SIDE)
+
+
+def _corp_text(rows: Rows, estimator: str, curve: pd.DataFrame) -> str:
+    outside = ((curve["share_correct"] < curve["band_low"]) | (curve["share_correct"] > curve["band_high"])).mean()
+    names = ("kuiper_p_value", "miscalibration", "discrimination")
+    told = ". ".join(f"{MEASURES[name].title}: {numbers.cell(rows[estimator, name])}" for name in names)
+    return (
+        f"Reliability diagram of {ESTIMATORS[estimator].title} without bins. The curve lies outside the band of a "
+        f"calibrated estimator at {numbers.percent(float(outside))} of its points. {told}."
+    )
+
+
 def _estimates(tables: Tables, estimator: str, before: pd.DataFrame | None) -> kit_charts.Spec:
     from app.lab import charts
 
@@ -153,6 +171,15 @@ _VIEWS = {
         name="Reliability diagram of",
         text=_reliability_text,
         spec=_reliability,
+    ),
+    "corp": _PerEstimator(
+        kind="corp",
+        columns=("estimate", "share_correct"),
+        axes=(_ESTIMATE, "share right"),
+        ends=(0.0, 1.0),
+        name="Reliability diagram without bins of",
+        text=_corp_text,
+        spec=_corp,
     ),
     "above": _PerEstimator(
         kind="estimates",

@@ -24,7 +24,7 @@ SYSTEMS = {  # title -> an estimator of its surrogate
     "One-vs-all system": "sigmoid",
     "Asymmetric softmax system": "probability",
 }
-VIEWS = ("reliability", "above", "risk", "accuracy")
+VIEWS = ("reliability", "corp", "above", "risk", "accuracy")
 EPOCHS = 3
 
 
@@ -152,6 +152,17 @@ def test_reliability_diagrams_draw_each_test_case_once(opened):
         drawn = opened.tables("reliability", f"Reliability diagram of {title}")
         assert drawn["bins"]["cases"].sum() == pytest.approx(scored * (1 - means[name, "above_one"]))
         assert drawn["above"]["cases"].sum() == pytest.approx(scored * means[name, "above_one"])
+
+
+def test_diagrams_without_bins_rise_count_each_test_case_once_and_say_their_p_value(opened):
+    means, scored = opened.means(), len(opened.splits.test)
+    for name, title in TITLES.items():
+        drawn = opened.tables("corp", f"Reliability diagram without bins of {title}")
+        assert drawn["curve"]["share_correct"].is_monotonic_increasing
+        assert (drawn["curve"]["band_low"] <= drawn["curve"]["band_high"]).all()
+        assert drawn["bins"]["count"].sum() == pytest.approx(scored)
+        (text,) = opened.texts("corp", f"Reliability diagram of {title} without bins")
+        assert f"{SUMMARY['kuiper_p_value'].text(means[name, 'kuiper_p_value'])} (n = {scored:,})" in text
 
 
 def test_histograms_draw_each_test_case_once_and_the_true_risk_where_it_is_known_for_each_case(opened):
