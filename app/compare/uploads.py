@@ -70,9 +70,7 @@ class Uploads:
             return self._put(self.ready, System(_stem(name), _load(data, name), origin="upload"))
         if data.lstrip()[:2].lstrip(b'"')[:1] in (b"[", b"{"):  # some of the authors' files hold JSON in a JSON string
             return self._add_json(data, name)
-        table = read_predictions(data, name)
-        if len(table) > MAX_CASES:
-            raise ValueError(f"{name} must hold at most {MAX_CASES:,} rows, got {len(table):,}")
+        table = read_predictions(data, name, max_rows=MAX_CASES)
         return self._put(self.waiting, Waiting(_stem(name), table, guess_columns(table)))
 
     def explain_table(self, key: str, columns: Columns, **meaning: Any) -> tuple[str, ...]:

@@ -26,8 +26,10 @@ LEFT_OUT = "left_out"  # in a table's attrs: name -> type, of columns that were 
 Source = str | os.PathLike | bytes
 
 
-def read_predictions(source: Source, name: str = "the table") -> pd.DataFrame:
+def read_predictions(source: Source, name: str = "the table", *, max_rows: int = sys.maxsize) -> pd.DataFrame:
     """Read delimited text or Parquet, recognised by its content. name: the name of bytes in messages.
+
+    max_rows: what has more is refused before the rest is read.
 
     The columns of a text hold the text as written. Of Parquet only columns of numbers, texts and booleans are read;
     `attrs["left_out"]` maps the others' names to their types.
@@ -41,7 +43,8 @@ def read_predictions(source: Source, name: str = "the table") -> pd.DataFrame:
         _require_size(size, name)
         source = Path(source).read_bytes()
     _require_size(len(source), name)
-    table = _read_parquet(source, name) if source[:4] == b"PAR1" else _read_csv(source, name)
+    read = _read_parquet if source[:4] == b"PAR1" else _read_csv
+    table = read(source, name, max_rows)
     if len(table) == 0:
         raise ValueError(f"{name} must hold rows and at most {MAX_COLUMNS:,} columns, got {table.shape}")
     return table
@@ -68,7 +71,7 @@ def _require_names(names: Sequence[str], name: str) -> None:
         raise ValueError(f"{name} must name columns with at most {MAX_NAME_LENGTH} characters, got {brief(long)}")
 
 
-def _read_csv(data: bytes, name: str) -> pd.DataFrame:
+def _read_csv(data: bytes, name: str, max_rows: int) -> pd.DataFrame:
     """A delimited text as columns of text, exactly as written, but trimmed."""
     require_table(data, name)
     if _has_long_row(data):
@@ -80,15 +83,15 @@ def _read_csv(data: bytes, name: str) -> pd.DataFrame:
         require_room(lines * len(names) * CELL_BYTES, _budget(len(data)), "it")
     except ValueError as problem:
         raise ValueError(f"{name}: {problem}") from problem
-    return pd.DataFrame(dict(zip(names, _columns(data, name, delimiter, len(names)), strict=True)))
+    return pd.DataFrame(dict(zip(names, _columns(data, name, delimiter, len(names), max_rows), strict=True)))
 
 
-def _columns(data: bytes, name: str, delimiter: str, width: int) -> list[Any]:
+def _columns(data: bytes, name: str, delimiter: str, width: int, max_rows: int) -> list[Any]:
     """The columns of a delimited text as arrays of text, which take little more than the file does."""
     import pyarrow as pa
 
     parts: list[list[Any]] = [[] for _ in range(width)]
-    rows = (row for _, row in read_rows(data, name, width, delimiter, max_rows=sys.maxsize))
+    rows = (row for _, row in read_rows(data, name, width, delimiter, max_rows=max_rows))
     while batch := list(islice(rows, BATCH_ROWS)):
         for part, cells in zip(parts, zip(*batch, strict=True), strict=True):
             part.append(pa.array(cells, pa.string()))
@@ -114,7 +117,7 @@ def _has_long_row(data: bytes) -> bool:
     return False
 
 
-def _read_parquet(data: bytes, name: str) -> pd.DataFrame:
+def _read_parquet(data: bytes, name: str, max_rows: int) -> pd.DataFrame:
     import pyarrow as pa
 
     try:
@@ -124,6 +127,8 @@ def _read_parquet(data: bytes, name: str) -> pd.DataFrame:
     _require_names([*file.names, *file.left_out], name)
     if not file.names:
         raise ValueError(f"{name} has no column of numbers, texts or booleans, but {list_names(file.left_out)}")
+    if file.metadata.num_rows > max_rows:
+        raise ValueError(f"{name} must have at most {max_rows:,} rows, got {file.metadata.num_rows:,}")
     try:
         table = parquet_tables.decode(file, _budget(len(data)))
     except (pa.ArrowException, OSError, IndexError, ValueError) as problem:
