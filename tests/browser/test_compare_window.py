@@ -91,6 +91,9 @@ def test_a_row_of_the_table_of_runs_adds_a_run(page, server):
     page.get_by_role("textbox", name="Find").press("Enter")
     table = found_run(page)
     box = table.bounding_box()
+    page.mouse.move(box["x"] + 200, box["y"] + 52)
+    expect(page.get_by_label("Search: All runs")).to_be_visible()
+    expect(page.get_by_label("Download as CSV: All runs")).to_be_hidden()  # the names of others may be formulas
     page.mouse.click(box["x"] + 15, box["y"] + 52)
     page.wait_for_url(re.compile(r"cifar10-asymmetric_softmax"), timeout=PATIENCE_MS)
     expect(page.get_by_role("button", name="cifar10-asymmetric_softmax")).to_be_visible()
