@@ -441,7 +441,7 @@ def test_a_page_with_nothing_to_show_can_be_shared_all_the_same(monkeypatch):
         raise ValueError("broken")
 
     monkeypatch.setattr(shared.fit_board(), "get", broken)
-    app = open_link(LAB, {})
+    app = open_link(LAB, {"seeds": "2"})
     assert app.error[0].value == "broken"
     assert app.button(key=share.OPEN)
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from lab_page import LAB, open_link
 
-from app.fits import shared
 from app.fits.settings import LabSettings
+from app.lab import first
 from app.sharing import state
 from app.sharing.teaching import TeacherSettings
 from l2d_core.config import HeadConfig
@@ -156,14 +156,14 @@ OPENED = {
 
 @pytest.fixture
 def asked_for(monkeypatch):
-    """The settings that the lab asks its fits for, in order; no fit is made."""
+    """The settings of which the lab wants a result, in order; it gets none."""
     settings = []
 
-    def refuse(key, *_, **__):
-        settings.append(key)
-        raise ValueError("no fit here")
+    def refuse(wanted, _binning):
+        settings.append(wanted)
+        raise ValueError("nothing is shown here")
 
-    monkeypatch.setattr(shared.fit_board(), "get", refuse)
+    monkeypatch.setattr(first, "result", refuse)
     return settings
 
 
