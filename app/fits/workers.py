@@ -20,8 +20,12 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from app.kit.processes import command_of, environment, give_way
+from l2d_core.common.machine import memory_bytes, num_processors
+from l2d_core.common.paths import wanted_workers
 
 MAX_WORKERS = 8
+# Memory that a worker takes beside the server's, and what the server takes, as measured (benchmarks/README.md).
+WORKER_BYTES, SERVER_BYTES = 512 * 2**20, 768 * 2**20
 WAIT_SECONDS = 0.2
 START_SECONDS = 120
 NOT_WANTED = "nobody waits for it any more"
@@ -33,6 +37,12 @@ class WorkerLost(OSError):
 
     def __init__(self) -> None:
         super().__init__("the process that trains was ended, perhaps for lack of memory. Move a slider to try again")
+
+
+def num_workers() -> int:
+    """How many workers there may be: L2D_WORKERS, or one per processor as far as they fit into memory, up to 8."""
+    fitting = (memory_bytes() - SERVER_BYTES) // WORKER_BYTES
+    return wanted_workers() or max(1, min(num_processors(), fitting, MAX_WORKERS))
 
 
 class Workers:
@@ -47,7 +57,7 @@ class Workers:
         self._changed = threading.Condition()
         # What follows is read and written under it only. The worker that worked last comes first.
         self._ready: list[_Worker] = []
-        self._places = min(os.cpu_count() or 1, MAX_WORKERS) if count is None else count  # not started
+        self._places = num_workers() if count is None else count  # not started
         self._coming = 0  # being started aside
         self._jobs_waiting = 0
 

@@ -4,7 +4,6 @@ What is known of a job is read from its folder, except what only this server can
 or runs. So a job outlives its page, its visitor and its server.
 """
 
-import os
 import shutil
 import threading
 from collections.abc import Iterator
@@ -35,14 +34,12 @@ from app.jobs.folder import (
 from app.jobs.queue import JobQueue
 from app.jobs.states import INTERRUPTED, RUNNING, STOPPING
 from app.jobs.trainer import ClusterSettings, Trainer
-from l2d_core.common.paths import DATA_ROOT, RUNS_ROOT
+from l2d_core.common.paths import DATA_ROOT, RUNS_ROOT, SCHEDULER, offers_training, wanted_workers
 from l2d_core.config import RunConfig
 from l2d_core.runs.lock import is_held
 from l2d_core.runs.log import add_line, read_log, read_progress
 
 __all__ = ["JobBoard", "JobStatus", "Link", "NoSuchJob", "NotYours"]
-
-SCHEDULER = os.environ.get("L2D_SCHEDULER") or None  # the address of a Dask scheduler; else workers of this server's
 
 
 class JobBoard:
@@ -74,7 +71,8 @@ class JobBoard:
         self._unwritten: dict[str, Record] = {}  # what the disk had no room for
 
     def start(self, name: str, config: RunConfig, session: str = "") -> Link:
-        """Make a job and queue it. ValueError where the session, or all of them, have too many in the queue."""
+        """Make a job and queue it. ValueError where training is switched off, or too many wait already."""
+        _require_training()
         with self._lock:
             self._queue.require_room(session)
             link = make_job(self.root, name, config)
@@ -90,6 +88,7 @@ class JobBoard:
 
         ValueError as in `start`.
         """
+        _require_training()
         with self._lock, self._plainly():
             record = self._own(link)
             if self.look(link.id).can_resume:
@@ -201,7 +200,12 @@ class JobBoard:
             del self._unwritten[job_id]
 
 
+def _require_training() -> None:
+    if not offers_training():
+        raise ValueError("training is switched off on this server")
+
+
 @st.cache_resource
 def job_board() -> JobBoard:
     """The trainings of this server, and those in its folder of runs."""
-    return JobBoard(RUNS_ROOT, data_root=DATA_ROOT, scheduler=SCHEDULER)
+    return JobBoard(RUNS_ROOT, data_root=DATA_ROOT, scheduler=SCHEDULER, workers=wanted_workers())

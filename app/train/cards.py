@@ -14,6 +14,7 @@ from app.kit import section
 from app.kit.looks import Look, looks_of
 from app.kit.text import plain
 from app.train import charts, form, state, words
+from l2d_core.common.paths import offers_training
 
 PER_PAGE = 10
 
@@ -93,7 +94,7 @@ def _draw_actions(board: JobBoard, view: JobStatus, link: Link, is_own: bool) ->
             link,
             help="Saves the best network so far. You can resume later",
         )
-    if is_own and view.can_resume:
+    if is_own and view.can_resume and offers_training():
         text = "Continues after the last epoch" if len(view.history) else "Starts again"
         _action("Resume", "play_arrow", view, lambda owner: board.resume(owner, state.session()), link, help=text)
     if view.has_scores:

@@ -6,6 +6,7 @@ from app.jobs import board as jobs_board
 from app.jobs import ownership
 from app.kit.notes import DIAGNOSIS_NOTE, MEDICAL_ICON
 from app.train import cards, form, start, state
+from l2d_core.common.paths import offers_training
 
 POLL_SECONDS = 1.5
 
@@ -15,11 +16,14 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
 board = jobs_board.job_board()
 if state.has_bad_link():
     st.warning("The address does not contain a complete link to a training.")
-with st.sidebar:
-    plan = form.draw()
-if plan.dataset == "ham10000":
-    st.caption(f"{MEDICAL_ICON} {DIAGNOSIS_NOTE}")
-start.draw(board, plan)
+if offers_training():
+    with st.sidebar:
+        plan = form.draw()
+    if plan.dataset == "ham10000":
+        st.caption(f"{MEDICAL_ICON} {DIAGNOSIS_NOTE}")
+    start.draw(board, plan)
+else:
+    st.info(start.SWITCHED_OFF, icon=":material/block:")
 ownership.keep_in_browser()  # what has just been started too: a reload may be the next thing to happen
 jobs = board.list()
 is_busy = any(view.is_pending for view in jobs)
@@ -38,7 +42,7 @@ def live() -> None:
 
 
 live()
-if not jobs:
+if not jobs and offers_training():
     st.info(
         "Nothing has been trained here yet. Choose a system in the sidebar, or start with the smallest:",
         icon=":material/model_training:",

@@ -18,6 +18,10 @@ from l2d_core.surrogates import SURROGATES
 
 KINDS = {"human": "recorded answers of people", "learned": "a trained network as the expert"}
 DOUBLE_CLICK_SECONDS = 2.0
+SWITCHED_OFF = (
+    "Training is switched off on this server. Its trained systems are on the page Compare; to train your own, run this "
+    "program on your computer."
+)
 
 
 @dataclass(frozen=True)

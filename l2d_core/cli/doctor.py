@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 
 from l2d_core.common.environment import PACKAGES, describe_environment, package_version
+from l2d_core.common.machine import memory_bytes, num_processors
 from l2d_core.datasets import cifar10, galaxy_zoo, hate_speech, human_answers
 from l2d_core.datasets.ham10000 import files as ham10000_files
 from l2d_core.models import make_model
@@ -27,7 +28,8 @@ def examine(device: torch.device, data_root: str | os.PathLike) -> list[tuple[st
         ("commit", environment["commit"] or "not a git checkout"),
         ("device", f"{device} ({environment['device_name']})"),
         ("bfloat16", describe_bfloat16(device)),
-        ("threads", f"{environment['threads']} of {os.cpu_count()} cores"),
+        ("threads", f"{environment['threads']}; {num_processors()} of {os.cpu_count()} processors may be used"),
+        ("memory", f"{memory_bytes() / 2**30:.1f} GB may be used"),
         *((name, find(Path(data_root))) for name, find in DATA_SETS.items()),
         ("free disk", _free_disk(Path(data_root))),
     ]

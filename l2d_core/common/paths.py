@@ -1,4 +1,4 @@
-"""The locations of this program, what is shipped with it, data sets and runs."""
+"""The locations of this program and its files, and the other settings that environment variables give (L2D_...)."""
 
 import os
 from pathlib import Path
@@ -8,6 +8,27 @@ PRETRAINED = PROGRAM / "pretrained"
 # An empty variable is one that is not set; no shell writes out a "~" from a service's or a container's settings.
 DATA_ROOT = Path(os.environ.get("L2D_DATA_ROOT") or "data").expanduser()  # data sets that are not shipped
 RUNS_ROOT = Path(os.environ.get("L2D_RUNS_ROOT") or "runs").expanduser()  # a folder a training; git ignores this one
+
+
+SCHEDULER = os.environ.get("L2D_SCHEDULER") or None  # the address of a Dask scheduler that trains what visitors start
+
+
+def wanted_workers() -> int | None:
+    """The number of worker processes that L2D_WORKERS gives; None where it gives none. ValueError on other text."""
+    text = os.environ.get("L2D_WORKERS", "").strip()
+    if not text:
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"L2D_WORKERS must be a whole number of at least 1, got {text[:40]!r}")
+    return int(text)
+
+
+def offers_training() -> bool:
+    """Whether visitors may start trainings: unless L2D_TRAINING is off. ValueError on a word other than on and off."""
+    word = os.environ.get("L2D_TRAINING", "on").strip().casefold()
+    if word not in ("", "on", "off"):
+        raise ValueError(f"L2D_TRAINING must be on or off, got {word[:40]!r}")
+    return word != "off"
 
 
 def served_data_root() -> Path | None:

@@ -13,6 +13,7 @@ from PIL import Image
 from torch import Tensor
 
 from l2d_core.common.files import open_regular
+from l2d_core.common.machine import num_processors
 from l2d_core.images.jpeg_damage import require_undamaged
 from l2d_core.images.opening import MAX_FILE_BYTES, MAX_PIXELS, ImageProblem, open_image
 from l2d_core.models.backbones import MEAN, STD
@@ -78,7 +79,7 @@ def read_images(paths: Sequence[Path], image_size: tuple[int, int]) -> Float[Ten
     def read(row: int) -> None:
         images[row] = read_image(paths[row], image_size)
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(num_processors()) as pool:
         for _ in pool.map(read, range(len(paths))):
             pass
     return images

@@ -3,7 +3,6 @@
 Seeds are rows of batched tensors, divided among the threads of a pool. See `descent` for the steps themselves.
 """
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from l2d_core.common.machine import num_processors
 from l2d_core.config import HeadConfig
 from l2d_core.data import DeferralData, Scores
 from l2d_core.lab.descent import FitDropped, Weights, descend, forward, initial_weights, weights_of
@@ -86,7 +86,7 @@ def fit(
     )
     check_setup(setup, seeds)
     # The steps of a linear head are too short for a second thread to gain what it costs.
-    num_parts = 1 if setup.config.kind == "linear" else min(len(seeds), _num_workers())
+    num_parts = 1 if setup.config.kind == "linear" else min(len(seeds), num_processors())
     parts = [tuple(int(seed) for seed in part) for part in np.array_split(np.asarray(seeds), num_parts)]
     done = [0.0] * len(parts)
     futures = [
@@ -122,11 +122,7 @@ def _failed_first(futures: list[Future]) -> list[Future]:
 @cache
 def _workers() -> ThreadPoolExecutor:
     """Threads that all fits of this process share: one torch thread each, so that fits never crowd the machine."""
-    return ThreadPoolExecutor(_num_workers(), "lab", initializer=torch.set_num_threads, initargs=(1,))
-
-
-def _num_workers() -> int:
-    return max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    return ThreadPoolExecutor(num_processors(), "lab", initializer=torch.set_num_threads, initargs=(1,))
 
 
 def _fit_seeds(setup: LabSetup, seeds: tuple[int, ...], report: Callable[[float], None]) -> LabFit:

@@ -53,7 +53,7 @@ def logits_of(result, surrogate="softmax"):
 def workers(count):
     """A pool of so many threads for the lab, as on a machine with so many cores."""
     heads._workers.cache_clear()
-    with patch.object(heads, "_num_workers", lambda: count):
+    with patch.object(heads, "num_processors", lambda: count):
         try:
             yield
         finally:

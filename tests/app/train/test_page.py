@@ -284,3 +284,20 @@ class AlreadyOpen:
 def test_no_more_than_six_jobs_are_watched_by_one_link(board):
     links = [board.have(f"{number:016}", "done") for number in range(1, 9)]
     assert len(address(open_train(*links))) == job_session.MAX_WATCHED
+
+
+def test_where_training_is_switched_off_the_page_says_so_and_offers_none(monkeypatch):
+    monkeypatch.setenv("L2D_TRAINING", "off")
+    app = open_train()
+    assert_sound(app)
+    assert said(app, "Training is switched off on this server")
+    assert not [label for label in labels(app) if label.startswith(("Train", "Fill in", "Resume"))]
+    assert not app.sidebar.children
+
+
+def test_a_server_that_offers_no_training_takes_none(monkeypatch, tmp_path):
+    monkeypatch.setenv("L2D_TRAINING", "off")
+    real = JobBoard(tmp_path, data_root=tmp_path)
+    with pytest.raises(ValueError, match="training is switched off on this server"):
+        real.start("one", DATASETS["digits"].starts[QUICK])
+    assert not list(tmp_path.iterdir())
