@@ -1,7 +1,7 @@
 # The app as a service: docker build -t l2d . && docker run -p 8501:8501 -v l2d-runs:/app/runs l2d
-# Wheels of PyTorch for the CPU alone save 5 GB: pass their index, as pytorch.org names it, as PIP_EXTRA_INDEX_URL.
+# It has PyTorch for CPUs alone. For one with CUDA: --build-arg REQUIREMENTS=requirements.txt
 FROM python:3.12-slim
-ARG PIP_EXTRA_INDEX_URL=""
+ARG REQUIREMENTS=app/requirements.txt
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /app
 COPY requirements.txt pyproject.toml README.md LICENSE ./
@@ -9,8 +9,8 @@ COPY requirements.txt pyproject.toml README.md LICENSE ./
 COPY l2d_core l2d_core
 COPY .streamlit .streamlit
 COPY app app
-RUN PIP_EXTRA_INDEX_URL="$PIP_EXTRA_INDEX_URL" pip install -r requirements.txt
 COPY pretrained pretrained
+RUN pip install -r "$REQUIREMENTS"
 RUN python -m compileall -q app l2d_core && useradd --create-home --uid 1000 app && mkdir runs && chown app runs
 USER app
 VOLUME /app/runs

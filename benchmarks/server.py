@@ -33,14 +33,15 @@ class Server:
 
     def memory_mib(self) -> float:
         """Memory of the server and its workers; what they share counts once."""
-        return sum(_proportional_kib(pid) for pid in self._family()) / 1024
+        return sum(_proportional_kib(pid) for pid in self.family()) / 1024
 
     def cpu_seconds(self) -> float:
         """Processor time of the server and its workers so far."""
-        ticks = sum(int(fields[11]) + int(fields[12]) for fields in map(_stat, self._family()))
+        ticks = sum(int(fields[11]) + int(fields[12]) for fields in map(_stat, self.family()))
         return ticks / os.sysconf("SC_CLK_TCK")
 
-    def _family(self) -> list[int]:
+    def family(self) -> list[int]:
+        """The process and its children."""
         parents = {int(folder.name): int(_stat(folder.name)[1]) for folder in Path("/proc").glob("[0-9]*")}
         return [self.pid, *(pid for pid, parent in parents.items() if parent == self.pid)]
 

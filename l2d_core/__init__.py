@@ -46,7 +46,7 @@ _HOME_OF = {
 }
 
 __all__ = list(_HOME_OF)
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def __getattr__(name: str) -> Any:

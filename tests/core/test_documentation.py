@@ -6,12 +6,18 @@ import shlex
 import subprocess
 import tomllib
 from functools import wraps
+from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from tyro.extras import SubcommandApp
 
+import l2d_core
 from l2d_core.cli import commands
 from l2d_core.common.paths import PROGRAM
+from l2d_core.data import Scores
+from l2d_core.evaluation.deferral import defer_by_argmax
 from l2d_core.sweeps.plan import read_sweep
 
 PAGES = {
@@ -145,3 +151,52 @@ def test_the_container_has_all_packages_before_they_are_installed():
     settings = tomllib.loads((PROGRAM / "pyproject.toml").read_text(encoding="utf-8"))
     for pattern in settings["tool"]["setuptools"]["packages"]["find"]["include"]:
         assert f"COPY {pattern.rstrip('*')} {pattern.rstrip('*')}" in lines[:installed]
+
+
+def test_every_environment_variable_is_in_the_table_and_no_others():
+    code = "".join(
+        path.read_text(encoding="utf-8") for top in ("app", "l2d_core") for path in (PROGRAM / top).rglob("*.py")
+    )
+    named = re.findall(r"^\| `(L2D_\w+)` \|", PAGES["docs/serving.md"], re.MULTILINE)
+    assert sorted(named) == sorted(set(re.findall(r"environ(?:\.get\(|\[)\"(L2D_\w+)", code)))
+
+
+def test_the_version_is_the_same_everywhere():
+    newest = re.search(r"^## ([\d.]+)", (PROGRAM / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)[1]
+    cited = re.search(r"^version: (.*)", (PROGRAM / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)[1]
+    assert newest == cited == l2d_core.__version__
+
+
+def test_the_requirements_beside_the_entry_file_are_the_same_but_for_pytorchs_index():
+    own, all_of_it = (
+        (PROGRAM / name).read_text().splitlines() for name in ("app/requirements.txt", "requirements.txt")
+    )
+    options = [line for line in own if not line.startswith("#")]
+    assert options[1:] == [line for line in all_of_it if not line.startswith("#")] == ["-e ."]
+    assert options[0].startswith("--extra-index-url https://download.pytorch.org/")
+
+
+def test_the_quick_start_with_a_plain_classifier_and_with_a_trainer_runs(tmp_path, monkeypatch, capsys):
+    plain, trainer = [code for page, code in blocks("python") if page == "docs/quick-start.md"]
+    monkeypatch.chdir(tmp_path)
+    exec(compile(plain, "quick-start.md", "exec"), {})
+    assert "system: " in capsys.readouterr().out
+    made = Scores.load("mine.npz")
+    assert 0 < defer_by_argmax(made.logits).mean() < 1
+    output = SimpleNamespace(predictions=made.logits.astype(np.float32), label_ids=made.labels)
+    given = {"trainer": SimpleNamespace(predict=lambda _: output), "test_set": None, "answers": made.answers[:, 0]}
+    exec(compile(trainer, "quick-start.md", "exec"), given)
+    assert "ECE " in capsys.readouterr().out
+    assert Scores.load("mine.npz").surrogate == "one_vs_all"
+
+
+IMPORTS = re.findall(r"^python -m l2d_core (import .*)$", PAGES["docs/quick-start.md"], re.MULTILINE)
+
+
+@pytest.mark.parametrize("line", IMPORTS)
+def test_an_import_of_the_quick_start_makes_scores_of_such_a_table(line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    numbers = ",p_cat,p_dog\nx,0,1,0.6,0.4\n" if "p_cat" in line else ",cat,dog,ask\nx,cat,,0.6,-0.4,2\n"
+    Path("mine.csv").write_text("id,label,expert" + numbers)
+    assert commands.main(shlex.split(line)) == 0
+    assert len(Scores.load("mine.npz")) == 1
