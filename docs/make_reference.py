@@ -1,4 +1,4 @@
-"""Makes the API reference, as HTML, from the docstrings: python docs/make_reference.py [FOLDER]. Warnings are errors."""
+"""Makes the API reference, as HTML, from the docstrings: python docs/make_reference.py [FOLDER]. Warnings fail."""
 
 import sys
 import warnings
