@@ -2,8 +2,8 @@
 
     python benchmarks/memory.py [--moves 100] [--uploads 200]
 
-Counted is what belongs to the processes alone (anonymous memory), and what they have of files in memory, once for each
-file: a container pays for both, and can drop the second. Prints a table in Markdown; exits 1 above the target.
+Anonymous memory belongs to the processes alone; what they have of files in memory is counted once for each, and the
+system can drop it. Prints a table in Markdown; exits 1 where anonymous memory is above the target.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from server import LAB_APP, Server, running
 from session import Session
 from tours import UPLOAD
 
-MAX_MIB = 1200
+MAX_MIB = 1144  # 1.2 GB
 
 
 def photograph(number: int) -> bytes:
@@ -71,8 +71,8 @@ def main() -> None:
     rows = [(name, f"{own:,.0f}", f"{files:,.0f}", f"{own + files:,.0f}") for name, own, files in stages]
     print(markdown_table(("after", "anonymous, MiB", "files, MiB", "together, MiB"), rows))
     targets = Targets()
-    most = max(own + files for _, own, files in stages)
-    targets.check(most < MAX_MIB, f"at most {most:,.0f} MiB, under {MAX_MIB:,}")
+    most = max(own for _, own, _ in stages)
+    targets.check(most < MAX_MIB, f"at most {most:,.0f} MiB anonymous, under {MAX_MIB:,}")
     targets.exit()
 
 

@@ -5,7 +5,6 @@ server does. Messages are pickles: both ends are this program, and nothing from 
 """
 
 import gc
-import os
 import pickle
 import signal
 import subprocess
@@ -24,7 +23,7 @@ from l2d_core.common.machine import memory_bytes, num_processors
 from l2d_core.common.paths import wanted_workers
 
 MAX_WORKERS = 8
-# Memory that a worker takes beside the server's, and what the server takes, as measured (benchmarks/README.md).
+# Anonymous memory of a worker and of the server, with some room (benchmarks/memory.py measures it).
 WORKER_BYTES, SERVER_BYTES = 512 * 2**20, 768 * 2**20
 WAIT_SECONDS = 0.2
 START_SECONDS = 120

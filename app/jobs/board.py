@@ -4,6 +4,7 @@ What is known of a job is read from its folder, except what only this server can
 or runs. So a job outlives its page, its visitor and its server.
 """
 
+import os
 import shutil
 import threading
 from collections.abc import Iterator
