@@ -27,8 +27,6 @@ _SHEET = """
 .st-key-scoreboard p {margin: 0;}
 .st-key-scoreboard [data-testid="stMarkdownContainer"] {margin-bottom: 0 !important;}
 .st-key-scoreboard button p {text-decoration: underline;}
-.st-key-qr img {max-height: 62vh; object-fit: contain;}
-.st-key-qr-full img {height: 72vh; object-fit: contain;}
 .for-screen-readers {position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);}
 [data-testid="stCaptionContainer"] {color: inherit; opacity: .82;}
 .kpis {display: grid; grid-template-columns: repeat(auto-fit, minmax(148px, 1fr)); gap: .6rem; margin: .1rem 0;}

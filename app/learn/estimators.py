@@ -137,7 +137,7 @@ def one_question_each() -> Answer:
     proxy = tables.reliability["proxy"].dropna()
     said, true = (float(np.average(proxy[name], weights=proxy["n"])) for name in ("mean_probability", "share_correct"))
     best = min(ece, key=lambda name: ece[name])
-    names = tuple(ESTIMATORS)[: len(ece)]
+    names = tuple(ece)
     return Answer(
         "Which of the three is closest to the diagonal, by the ECE?",
         tuple(f"{ESTIMATORS[name].title}." for name in names),

@@ -8,6 +8,7 @@ from l2d_core import __version__
 
 PRIVATE = teaching.KEYS | {"job", links.VERSION_KEY}  # never copied from the address into a link
 OPEN = "share"  # the button's key
+SMALL, LARGE = "max-height: 62vh", "height: 72vh"  # of the QR code, in the window's height
 CITATION = """@inproceedings{verma2022calibrated,
   title     = {Calibrated Learning to Defer with One-vs-All Classifiers},
   author    = {Verma, Rajeev and Nalisnick, Eric},
@@ -59,7 +60,8 @@ def _draw_code(address: str, *, fills: bool) -> None:
     if not code:
         st.caption(f"The link has {len(address):,} characters, too many for a QR code.")
         return
-    with st.container(key="qr-full" if fills else "qr", horizontal_alignment="center"):
+    with st.container(key="qr", horizontal_alignment="center"):
+        st.html(f"<style>.st-key-qr img {{{LARGE if fills else SMALL}; object-fit: contain;}}</style>")
         st.image(code, width="stretch", alt="QR code of the link")
 
 
