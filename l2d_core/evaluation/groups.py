@@ -58,7 +58,7 @@ class Cases:
         estimate = clip_probability(self.probability)
         system = np.where(self.deferred, self.expert_correct, self.machine_correct)
         columns = (self.deferred, self.machine_correct, self.expert_correct, system, estimate)
-        return np.mean([*columns, estimate - self.expert_correct], axis=1, dtype=np.float64).T
+        return np.stack([*columns, estimate - self.expert_correct], axis=-1, dtype=np.float64).mean(axis=0)
 
 
 def cases_of(
