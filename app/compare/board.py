@@ -17,7 +17,7 @@ from l2d_core.comparison import estimates
 from l2d_core.comparison.author_logs import LoggedOutputs
 from l2d_core.comparison.difference import Difference, calibration_difference
 from l2d_core.comparison.systems import System, align, scores_of
-from l2d_core.datasets.ham10000.fields import CLASS_NAMES as LESIONS
+from l2d_core.datasets.ham10000.values import CLASS_NAMES as LESIONS
 from l2d_core.evaluation import estimator_view
 from l2d_core.evaluation.accuracy import Statistic
 from l2d_core.evaluation.estimator_view import EstimatorView

@@ -12,7 +12,7 @@ from l2d_core.common.files import open_regular
 from l2d_core.common.paths import served_data_root
 from l2d_core.datasets import cifar10
 from l2d_core.datasets.ham10000 import files
-from l2d_core.datasets.ham10000.fields import match_key
+from l2d_core.datasets.ham10000.values import match_key
 from l2d_core.images.opening import MAX_FILE_BYTES, open_image
 
 SIDE = 192  # pixels, of the longer side

@@ -16,7 +16,10 @@ _HTML = '<details><summary></summary><div class="rows"></div></details>'
 
 @dataclass(frozen=True)
 class Row:
-    """A slider from 0 to max, in the steps that class_sliders.js sets. id: unique, and "" for the one that moves all those in percent."""
+    """A slider from 0 to max, in the steps that class_sliders.js sets.
+
+    id: unique, and "" for the one that moves all those in percent.
+    """
 
     id: str
     label: str

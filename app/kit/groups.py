@@ -12,7 +12,7 @@ from app.kit.html import render
 from app.kit.looks import PARTIES
 from app.kit.text import plain
 from l2d_core.common.paths import PRETRAINED
-from l2d_core.datasets.ham10000.fields import MAX_AGE_YEARS, MISSING, UNKNOWN
+from l2d_core.datasets.ham10000.values import MAX_AGE_YEARS, MISSING, UNKNOWN
 from l2d_core.evaluation.groups import Cases, group_table
 from l2d_core.lesions.gallery import TABLE, read_cases
 

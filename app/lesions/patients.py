@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import PurePosixPath
 
 from l2d_core.datasets.ham10000 import read_metadata
-from l2d_core.datasets.ham10000.fields import UNKNOWN, match_key, plain_key
+from l2d_core.datasets.ham10000.values import UNKNOWN, match_key, plain_key
 from l2d_core.lesions.system import NEEDED
 
 

@@ -11,8 +11,7 @@ from app.kit import csv_files
 from app.kit.html import render
 from app.kit.looks import SYSTEMS
 from app.lesions import case as opened_case
-from app.lesions import evidence, judged, state, verdicts, worklist
-from app.lesions import rows as lesion_rows
+from app.lesions import evidence, file_table, judged, state, verdicts, worklist
 from app.lesions.state import Entry, LesionSession
 from app.lesions.systems import EXPERTS
 from app.lesions.verdicts import ASK, BADGES, KEEP, NONE
@@ -38,16 +37,16 @@ def draw(session: LesionSession, by: judged.Deciding, *, busy: bool) -> None:
     results = judged.judge(session, by)
     _draw_bar(results)
     _draw_list(results, by)
-    rows = lesion_rows.table(
+    rows = file_table.table(
         session, results.readings, results.verdicts, results.deferred, results.class_names, results.answers
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         csv_files.download_button(
-            "All files (CSV)", lambda: lesion_rows.for_file(rows, EXPERTS[by.expert]), "skin_lesions.csv", disabled=busy
+            "All files (CSV)", lambda: file_table.for_file(rows, EXPERTS[by.expert]), "skin_lesions.csv", disabled=busy
         )
-        st.caption(lesion_rows.count(session), width="content")
+        st.caption(file_table.count(session), width="content")
     with st.expander("All numbers of all files", icon=":material/table:"):
-        lesion_rows.draw(rows)
+        file_table.draw(rows)
 
 
 def draw_rule() -> judged.Rule:

@@ -15,7 +15,7 @@ from torch import Tensor
 from l2d_core.common.paths import PRETRAINED
 from l2d_core.config import HeadConfig
 from l2d_core.data import Scores
-from l2d_core.datasets.ham10000.fields import UNKNOWN
+from l2d_core.datasets.ham10000.values import UNKNOWN
 from l2d_core.evaluation.adjustment import Adjustment
 from l2d_core.evaluation.similar_cases import Reference, make_reference
 from l2d_core.experts.stored_answers import ANSWERS, StoredAnswers, open_answers

@@ -6,7 +6,7 @@ from l2d_core.reproductions.accuracy import coverage, k
 from l2d_core.reproductions.answer_draws import answers
 from l2d_core.reproductions.calibration_tables import classifier_ece, table1
 from l2d_core.reproductions.error_against_budget import budgets
-from l2d_core.reproductions.figures import figure1, figure2
+from l2d_core.reproductions.figures_1_and_2 import figure1, figure2
 from l2d_core.reproductions.ham10000 import ham10000
 from l2d_core.reproductions.reproduction import Reproduction
 from l2d_core.reproductions.request import Request

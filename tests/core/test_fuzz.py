@@ -24,7 +24,7 @@ from l2d_core.config import AUGMENTATIONS, MAX_EPOCHS, OPTIMIZERS, SCHEDULES, Ex
 from l2d_core.data import Scores
 from l2d_core.datasets import ham10000
 from l2d_core.datasets.ham10000.features import fit_age_scale, metadata_features
-from l2d_core.datasets.ham10000.fields import CLASS_NAMES
+from l2d_core.datasets.ham10000.values import CLASS_NAMES
 from l2d_core.evaluation.accuracy import accuracies
 from l2d_core.evaluation.curves import budget_curve, coverage_curve, curves_at
 from l2d_core.evaluation.deferral import defer_by_argmax, defer_by_budget, deferral_order, num_within_budget

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from l2d_core.datasets.ham10000.fields import CLASS_NAMES
 from l2d_core.datasets.ham10000.files import Files, describe_zip, find_files, find_folder
 from l2d_core.datasets.ham10000.join import Joined, join
 from l2d_core.datasets.ham10000.metadata import read_metadata
 from l2d_core.datasets.ham10000.report import NUM_IMAGES, Report, make_report
+from l2d_core.datasets.ham10000.values import CLASS_NAMES
 from l2d_core.datasets.image_files import in_parquet
 
 __all__ = ["CLASS_NAMES", "NUM_IMAGES", "examine", "list_images", "read_metadata"]

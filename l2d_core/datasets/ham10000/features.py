@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float32
 
-from l2d_core.datasets.ham10000.fields import CONFIRMATIONS, MAX_AGE_YEARS, SEXES, SITES, UNKNOWN
+from l2d_core.datasets.ham10000.values import CONFIRMATIONS, MAX_AGE_YEARS, SEXES, SITES, UNKNOWN
 
 CATEGORIES = {"sex": (*SEXES, UNKNOWN), "localization": (*SITES, UNKNOWN)}
 REFERENCE_CATEGORIES = {**CATEGORIES, "dx_type": (*CONFIRMATIONS, UNKNOWN)}

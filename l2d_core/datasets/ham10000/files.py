@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from l2d_core.common.files import is_hidden
-from l2d_core.datasets.ham10000.fields import match_key
 from l2d_core.datasets.ham10000.metadata import describes_images
+from l2d_core.datasets.ham10000.values import match_key
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".tif", ".tiff", ".bmp", ".webp")
 TABLE_SUFFIXES = ("", ".csv", ".tab", ".tsv", ".txt")

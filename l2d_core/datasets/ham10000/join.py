@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from l2d_core.datasets.delimited_text import read_head
-from l2d_core.datasets.ham10000.fields import CLASS_NAMES, match_key
 from l2d_core.datasets.ham10000.files import Files
 from l2d_core.datasets.ham10000.metadata import Metadata, find_layout, parse_metadata
+from l2d_core.datasets.ham10000.values import CLASS_NAMES, match_key
 
 FILLED_COLUMNS = ("lesion_id", "dx_type", "age", "sex", "localization")  # a second table may add these
 KEPT_COLUMNS = ("age", "sex", "localization", "dx_type", "notes")

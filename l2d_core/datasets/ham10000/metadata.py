@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from l2d_core.datasets.delimited_text import Source, read_head, read_header, read_rows, read_text, source_name
-from l2d_core.datasets.ham10000.fields import (
+from l2d_core.datasets.ham10000.values import (
     CLASS_NAMES,
     clean_age,
     clean_archive_class,

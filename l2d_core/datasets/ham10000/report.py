@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from l2d_core.datasets.ham10000.fields import CLASS_NAMES, UNKNOWN
 from l2d_core.datasets.ham10000.files import Files, describe_zip
 from l2d_core.datasets.ham10000.join import Joined
 from l2d_core.datasets.ham10000.split import SPLITS, cut_rows, describe_split
+from l2d_core.datasets.ham10000.values import CLASS_NAMES, UNKNOWN
 
 NUM_IMAGES, NUM_LESIONS = 10_015, 7_470
 SHOWN = 5

@@ -7,7 +7,8 @@ from io import BytesIO, StringIO
 import pytest
 
 from l2d_core.datasets import delimited_text
-from l2d_core.datasets.ham10000.fields import (
+from l2d_core.datasets.ham10000.metadata import COLUMNS, parse_metadata, read_metadata
+from l2d_core.datasets.ham10000.values import (
     CLASS_NAMES,
     SITES,
     clean_age,
@@ -17,7 +18,6 @@ from l2d_core.datasets.ham10000.fields import (
     clean_site,
     match_key,
 )
-from l2d_core.datasets.ham10000.metadata import COLUMNS, parse_metadata, read_metadata
 
 HEADER = "lesion_id,image_id,dx,dx_type,age,sex,localization"
 ROW = {
