@@ -203,7 +203,7 @@ def test_an_age_that_cannot_be_is_said_on_the_card_and_in_the_table(given, csv):
     assert note in opened(app)
     assert note in csv()["remarks"][0]
     assert csv()["softmax_class"].notna().all()
-    assert ("says: " in opened(app)) == (age == "0")
+    assert ("itself answers: " in opened(app)) == (age == "0")
 
 
 @tried("A4", archive="lateral torso", empty="", spelled="BACK ")
