@@ -170,6 +170,8 @@ def build_with(build: Callable[[], Built], tensors: Mapping[str, Tensor]) -> Bui
 
     Names and shapes are compared before the network takes any memory: what a file says of it may be gigabytes.
     """
+    import torch._dynamo  # torchvision does so when it is first needed, and torch before 2.8 cannot below
+
     tensors = without_compile_prefix(tensors)
     with torch.device("meta"), _WithoutFirstWeights():
         wanted = {name: tuple(tensor.shape) for name, tensor in build().state_dict().items()}
