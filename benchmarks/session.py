@@ -240,7 +240,7 @@ def _put(url: str, path: str, name: str, data: bytes, cookie: str) -> None:
 
 def _class_sliders(component: BidiComponent, fragment: str) -> dict[str, Slider]:
     """The sliders of the component `app.kit.class_sliders`, by label."""
-    rows = [row for row in json.loads(component.json).get("rows", []) if row["id"]]
+    rows = [row for row in json.loads(component.json).get("rows", []) if row.get("id")]
     values = tuple((row["id"], row["value"]) for row in rows)
     return {
         row["label"]: Slider(
