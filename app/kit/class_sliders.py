@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-_HTML = '<details><summary></summary><div class="rows"></div></details>'
+_HTML = '<details><summary>Sliders</summary><div class="rows"></div></details>'
 
 
 @dataclass(frozen=True)

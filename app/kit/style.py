@@ -66,7 +66,10 @@ _SHEET = """
   {flex: 0 0 auto !important; width: 100%; position: static !important; max-height: none !important;}
 }
 .mark {display: inline-block; width: .75em; height: .75em; margin-right: .4em; vertical-align: -.05em;}
-@media (max-width: 640px) {[class*="st-key-wide-charts"] [data-testid="stColumn"] {min-width: 100%;}}
+@media (max-width: 640px) {
+  [class*="st-key-wide-charts"] [data-testid="stColumn"] {min-width: 100%;}
+  .st-key-stage-choice [data-testid="stButtonGroup"] div {flex-wrap: wrap;}
+}
 </style>
 """
 

@@ -24,10 +24,11 @@ def import_file(file: Path, out: Path, columns: Columns, options: Mapping[str, A
         require_known("--surrogate", "", SURROGATES)
     _refuse_own_file(file)
     made = import_table(read_predictions(file), columns, **{**options, "surrogate": surrogate or "softmax"})
+    notes = [*filter(None, (*made.notes, confidence_note(made.scores)))]  # raises where the loss has no such experts
     made.scores.save(out)
     size = f"{len(made.scores):,} cases, {made.scores.num_classes} classes, {made.scores.num_experts} experts"
     print(printable(f"{out}: {size}"))
-    for note in filter(None, (*made.notes, confidence_note(made.scores))):
+    for note in notes:
         print(printable(f"note: {note}"))
 
 

@@ -9,7 +9,7 @@ from l2d_core.images.kinds import Unreadable
 _SMALLEST = {"min_height": 1, "min_width": 1, "min_factor": 8}  # decoding at an eighth reads all of the data
 _FOUR_CHANNELS = ("CMYK", "YCCK")
 _ZEROS = 64  # bytes in a row
-_SCAN, _TABLES = b"\xff\xda", re.compile(rb"\xff\xc4..", re.DOTALL)
+_SCAN, _END, _TABLES = b"\xff\xda", b"\xff\xd9", re.compile(rb"\xff\xc4..", re.DOTALL)
 
 
 def require_undamaged(data: bytes) -> None:
@@ -41,7 +41,8 @@ def _has_zeroed_part(data: bytes) -> bool:
     change" and "end of block", which are 0, in all tables; otherwise it is a block in which all frequencies are -1.
     """
     start = data.find(_SCAN)
-    if start < 0 or data.find(_SCAN, start + 2) >= 0 or bytes(_ZEROS) not in data[start:]:
+    end = data.find(_END, start)  # what follows, such as padding, is no part of the picture
+    if start < 0 or data.find(_SCAN, start + 2) >= 0 or bytes(_ZEROS) not in data[start : end if end >= 0 else None]:
         return False
     return any(_first_symbols(data[:start]))
 

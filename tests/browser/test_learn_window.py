@@ -91,7 +91,7 @@ def test_a_full_link_is_one_entry_of_the_history_and_back_never_fails(page, serv
     open_page(page, server, "compare", v=1, price="0.05", budget=100, compare_bins=15, compare_bin_kind="equal_width")
     assert page.evaluate("history.length") == before + 1
     page.get_by_role("link", name="The paper").click()
-    page.get_by_role("heading", name="The paper").wait_for()
+    page.get_by_role("heading", name="The paper", exact=True).wait_for()
     page.go_back()
     expect(slider(page, "Cost of asking")).to_have_value("0.05")
     page.goto(f"{server}/paper?v=1&result=k&scale=quick")

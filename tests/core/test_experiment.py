@@ -215,7 +215,8 @@ def test_a_damaged_checkpoint_is_named_and_the_scores_so_far_stay(tmp_path):
         ({"surrogate_options": {"beta": 1.0}}, "surrogate 'one_vs_all' has no option 'beta'"),
         ({"expert": ExpertConfig(accuracy=(0.5, 0.5))}, "expert.accuracy must give 3 numbers"),
         ({"expert": ExpertConfig("human", name="me")}, "for an expert of kind 'human', must be one of 'cifar10'"),
-        ({"dataset": "cifar10"}, "there is no CIFAR-10 in nowhere"),
+        ({"dataset": "cifar10"}, "expert.accuracy must give 10 numbers"),  # before any data are looked for
+        ({"dataset": "cifar10", "expert": ExpertConfig(accuracy=(0.5,))}, "there is no CIFAR-10 in nowhere"),
     ],
 )
 def test_settings_that_do_not_do_are_named(tmp_path, change, message):

@@ -105,7 +105,7 @@ def test_a_warm_up_must_leave_epochs_to_come_down_in():
         ({"accuracy": 0.5}, "expert.accuracy must be a list, got 0.5"),
         ({"accuracy": [0.5], "wrong": "none"}, "expert.wrong must be one of 'others', 'all'"),
         ({"accuracy": [0.5], "name": "me"}, "expert.name is no setting of kind 'per_class'; it has accuracy, wrong"),
-        ({"kind": "right_on", "classes": [-1]}, "expert.classes must lie in 0..inf, got -1 at row 0"),
+        ({"kind": "right_on", "classes": [-1]}, "expert.classes must lie in 0..1e\\+09, got -1 at row 0"),
         ({"kind": "right_on", "accuracy": [0.1, 0.2]}, "expert.accuracy must be one number"),
         ({"kind": "confusion"}, "expert.confusion must be given"),
         ({"kind": "confusion", "confusion": [[0.5, "a"]]}, r"expert.confusion\[0\]\[1\] must be a number, got 'a'"),

@@ -90,9 +90,9 @@ def test_what_is_wrong_with_a_fit_is_said_and_the_next_one_is_tried(monkeypatch)
 
 
 def test_a_system_that_never_asks_or_always_does_is_said_so_in_words():
-    assert ("One-vs-all system", "% kept: never asks") in cards(uniform("digits", 0, seeds=1))
-    assert ("One-vs-all system", "% kept: always asks") in cards(uniform("digits", 100, seeds=1))
-    assert ("One-vs-all system", "% kept") in cards(uniform("digits", 60, seeds=1))
+    assert ("One-vs-all system", "% kept: never asks") in cards(uniform(0, seeds=1))
+    assert ("One-vs-all system", "% kept: always asks") in cards(uniform(100, seeds=1))
+    assert ("One-vs-all system", "% kept") in cards(uniform(60, seeds=1))
 
 
 @pytest.mark.usefixtures("no_banks")

@@ -203,7 +203,10 @@ def test_an_interrupt_before_anything_is_there_is_told_plainly(made, tmp_path, c
         (["--model-options", "depth"], "--model-options must be NAME=VALUE, got 'depth'"),
         (["--surrogate", "hinge"], "surrogate must be one of 'softmax', "),
         (["--device", "tpu"], "device must be auto, or one that is here: "),
-        (["--dataset", "cifar10", "--data-root", "nowhere"], "there is no CIFAR-10 in nowhere. Three ways to get it: "),
+        (
+            ["--dataset", "cifar10", "--accuracy", "0.7", "--data-root", "nowhere"],
+            "there is no CIFAR-10 in nowhere. Three ways to get it: ",
+        ),
         (["--config", "nowhere.json"], "nowhere.json"),
         (["--epochs", "1" + "0" * 60], "epochs must be at most"),
         (["--model", "wide_resnet", "--model-options", "depth=10", "width=100000000000"], "width of model"),

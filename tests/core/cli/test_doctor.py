@@ -22,7 +22,7 @@ def test_versions_device_threads_and_disk_are_told(tmp_path):
     told = found(tmp_path)
     assert told["torch"] == package_version("torch")
     assert told["device"].startswith("cpu (")
-    assert told["threads"].startswith(f"{torch.get_num_threads()} of ")
+    assert told["threads"].startswith(f"{torch.get_num_threads()}; ")
     assert told["bfloat16"].startswith("yes, small_resnet trains at ")
     assert told["free disk"].endswith(f" GB in {tmp_path}")
 
